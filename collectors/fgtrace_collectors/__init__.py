@@ -1,0 +1,1 @@
+"""Run cases by the stopwatch and under a profiler, and make runs of what was recorded."""

@@ -1,0 +1,227 @@
+"""Make the frames of a run from what the recorder wrote."""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import polars as pl
+
+from fgtrace.errors import ExitCode, FgtraceError
+from fgtrace.frames import schema
+from fgtrace.frames.notes import Note
+from fgtrace.frames.provenance import Clocks, Device, Environment, Host, Protocol, Provenance
+from fgtrace.readers.kineto import read_kineto
+from fgtrace.readers.recorded import Recorded
+from fgtrace_collectors.recorder.recording import (
+    PROFILES,
+    RECORDING_FILE,
+    RECORDING_FORMAT,
+)
+
+RAW = "raw"
+
+RAW_METADATA = frozenset(
+    (
+        "schemaVersion",
+        "deviceProperties",
+        "cuda_driver_version",
+        "cuda_runtime_version",
+        "cupti_version",
+        "hip_driver_version",
+        "hip_runtime_version",
+        "displayTimeUnit",
+        "baseTimeNanoseconds",
+        "traceEvents",
+    )
+)
+"""What stays of a Kineto file beside its events; public files were found with tokens beyond it."""
+
+
+class _Profile(msgspec.Struct):
+    file: str
+    case: str
+    route: str
+    generation: int
+    process: int
+
+
+class _Plan(msgspec.Struct):
+    tool: str
+    command: tuple[str, ...]
+    variables: dict[str, str]
+    profiler: str
+
+
+class _Note(msgspec.Struct):
+    level: Literal["info", "warning"]
+    kind: str
+    count: int
+    message: str
+    option: str | None
+
+
+class _Recording(msgspec.Struct):
+    """`fgtrace_collectors.recorder.recording.Recording` as another process wrote it."""
+
+    format: int
+    plan: _Plan
+    started: str
+    protocol: Protocol
+    parameters: dict[str, dict[str, int]]
+    device: Device
+    host: Host
+    environments: tuple[Environment, ...]
+    clocks: tuple[Clocks, ...]
+    profiler_options: dict[str, str | int | bool]
+    samples: list[dict[str, Any]]
+    witnesses: list[dict[str, Any]]
+    calibration: list[dict[str, Any]]
+    profiles: list[_Profile]
+    notes: list[_Note]
+    generations: int
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One recorded profile: its frames, its file in the run, and what it is a profile of."""
+
+    recorded: Recorded
+    source: str
+    route: str
+    generation: int
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """What a run is made of, before links and calls are found."""
+
+    provenance: Provenance
+    profiles: tuple[Profile, ...]
+    samples: pl.DataFrame
+    witnesses: pl.DataFrame
+    calibration: pl.DataFrame
+    notes: tuple[Note, ...]
+
+
+def assemble(recording: Path, run: Path) -> Assembled:
+    """Read the recording in a folder; write its profiles, scrubbed, into `run`/raw.
+
+    Raises FgtraceError (unreadable) for a folder that is no complete recording, or a newer one.
+    """
+    found = _read(recording)
+    (run / RAW).mkdir()
+    profiles = []
+    for profile in found.profiles:
+        name = Path(profile.file).name
+        # Only the name is taken: a recording from elsewhere must not name files outside itself.
+        scrub(recording / PROFILES / name, run / RAW / name)
+        profiles.append(
+            Profile(
+                read_kineto(run / RAW / name), f"{RAW}/{name}", profile.route, profile.generation
+            )
+        )
+    return Assembled(
+        provenance=_provenance(found, profiles),
+        profiles=tuple(profiles),
+        samples=_frame(found.samples, schema.SAMPLES),
+        witnesses=_frame(found.witnesses, schema.WITNESSES),
+        calibration=_frame(found.calibration, schema.CALIBRATION),
+        notes=tuple(
+            Note(note.level, note.kind, note.count, note.message, note.option)
+            for note in found.notes
+        ),
+    )
+
+
+@contextmanager
+def unpacked(recording: Path) -> Iterator[Path]:
+    """Give the folder of a recording: itself, or for the time being what a recorder's zip holds."""
+    if recording.is_dir():
+        yield recording
+        return
+    with tempfile.TemporaryDirectory(prefix="fgtrace-") as folder:
+        try:
+            with zipfile.ZipFile(recording) as archive:
+                archive.extractall(folder)  # zipfile keeps members inside the folder
+        except OSError as error:
+            raise _unreadable(f"{recording}: {error.strerror}", "unknown-format") from None
+        except zipfile.BadZipFile:
+            raise _unreadable(f"{recording} is not a recorder's zip", "unknown-format") from None
+        yield Path(folder)
+
+
+def scrub(source: Path, target: Path) -> None:
+    """Copy a Kineto file with nothing but its events and the allow-listed metadata.
+
+    The events' text is copied as it is: times keep every digit.
+    """
+    try:
+        document = msgspec.json.decode(
+            gzip.decompress(source.read_bytes()), type=dict[str, msgspec.Raw]
+        )
+    except (OSError, EOFError, msgspec.DecodeError) as error:
+        raise _unreadable(f"profile {source.name}: {error}", "truncated") from None
+    kept = {key: value for key, value in document.items() if key in RAW_METADATA}
+    target.write_bytes(gzip.compress(msgspec.json.encode(kept), mtime=0))
+
+
+def _read(folder: Path) -> _Recording:
+    path = folder / RECORDING_FILE
+    try:
+        content = path.read_bytes()
+        version = msgspec.json.decode(content, type=dict[str, Any]).get("format")
+        if version != RECORDING_FORMAT:
+            raise _unreadable(
+                f"{folder} is a recording of format {version}; this fgtrace reads "
+                f"{RECORDING_FORMAT}",
+                "unknown-format",
+            )
+        return msgspec.json.decode(content, type=_Recording)
+    except OSError:
+        raise _unreadable(f"{folder} holds no complete recording", "unknown-format") from None
+    except msgspec.DecodeError as error:
+        raise _unreadable(f"{RECORDING_FILE} of the recording: {error}", "not-json") from None
+
+
+def _provenance(found: _Recording, profiles: list[Profile]) -> Provenance:
+    protocol = msgspec.structs.replace(found.protocol, generations=found.generations)
+    return Provenance(
+        tool=found.plan.tool,
+        created=found.started,
+        command=found.plan.command,
+        profiler=found.plan.profiler if profiles else "none",
+        profiler_options=found.profiler_options,
+        parameters=found.parameters,
+        set_variables=found.plan.variables,
+        protocol=protocol,
+        device=found.device,
+        environments=found.environments,
+        clocks=found.clocks,
+        host=found.host,
+    )
+
+
+def _frame(rows: list[dict[str, Any]], columns: pl.Schema) -> pl.DataFrame:
+    try:
+        return pl.DataFrame(rows, schema=columns)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
+        raise _unreadable(
+            f"{RECORDING_FILE} of the recording: {str(error).splitlines()[0]}", "unknown-format"
+        ) from None
+
+
+def _unreadable(message: str, kind: str) -> FgtraceError:
+    return FgtraceError(
+        message,
+        hint="give the zip that the one-file recorder wrote",
+        kind=kind,
+        exit_code=ExitCode.UNREADABLE,
+    )

@@ -1,0 +1,103 @@
+"""Time tight loops with and without the profiler: what an event costs, and how late a wait wakes.
+
+| loop | one iteration |
+|---|---|
+| `nothing` | the loop itself |
+| `range` | enter and leave a named range |
+| `operator` | one operator that starts no device work |
+| `launch` | one operator that launches one kernel of one element; one wait after the loop |
+| `wait_idle` | synchronise with an idle device |
+| `launch_wait` | launch, then synchronise |
+| `read_idle` | copy one element to the host, with an idle device |
+| `launch_read` | launch, then copy its one element to the host |
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Dict, List
+
+from fgtrace_collectors.recorder.devices import Device
+from fgtrace_collectors.recorder.profiling import OPTIONS
+
+ITERATIONS = 100
+REPEATS = 3
+
+
+def calibrate(device: Device) -> List[Dict[str, Any]]:
+    """Time every loop, first without a profiler and then under one.
+
+    Gives rows of the `calibration` frame (loop, profiler, iterations, wall_ns).
+    """
+    profiler = device.torch.profiler
+    loops = _loops(device)
+    for loop in loops.values():
+        loop()
+    rows = _timed(loops, device, "none")
+    with profiler.profile(activities=device.activities(), **OPTIONS):
+        for loop in loops.values():
+            loop()
+        rows += _timed(loops, device, "kineto")
+    return rows
+
+
+def _timed(
+    loops: Dict[str, Callable[[], None]], device: Device, profiler: str
+) -> List[Dict[str, Any]]:
+    rows = []
+    for _ in range(REPEATS):
+        for name, loop in loops.items():
+            device.synchronize()
+            start = time.perf_counter_ns()
+            loop()
+            device.synchronize()
+            rows.append(
+                {
+                    "loop": name,
+                    "profiler": profiler,
+                    "iterations": ITERATIONS,
+                    "wall_ns": time.perf_counter_ns() - start,
+                }
+            )
+    return rows
+
+
+def _loops(device: Device) -> Dict[str, Callable[[], None]]:
+    torch = device.torch
+    one = torch.zeros(1, dtype=torch.int64, device=device.name)
+    ranges = torch.profiler.record_function
+
+    def one_range() -> None:
+        with ranges("fgtrace::calibration"):
+            pass
+
+    def launch_wait() -> None:
+        one.add_(1)
+        device.synchronize()
+
+    def launch_read() -> None:
+        one.add_(1)
+        one.item()
+
+    steps: Dict[str, Callable[[], Any]] = {
+        "nothing": lambda: None,
+        "range": one_range,
+        "operator": one.detach,
+    }
+    if device.accelerator:
+        steps.update(
+            launch=lambda: one.add_(1),
+            wait_idle=device.synchronize,
+            launch_wait=launch_wait,
+            read_idle=one.item,
+            launch_read=launch_read,
+        )
+    return {name: _repeat(step) for name, step in steps.items()}
+
+
+def _repeat(step: Callable[[], Any]) -> Callable[[], None]:
+    def loop() -> None:
+        for _ in range(ITERATIONS):
+            step()
+
+    return loop

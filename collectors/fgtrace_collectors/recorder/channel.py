@@ -1,0 +1,127 @@
+"""The parent's end of a child: start it, ask it, see it die."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+from fgtrace_collectors.recorder.child import MARK
+from fgtrace_collectors.recorder.errors import broken_off, unavailable
+from fgtrace_collectors.recorder.facts import base_environment
+from fgtrace_collectors.recorder.plan import describe, start_command
+
+START_SECONDS = 300
+"""How long an environment may take to start; importing torch from a shared disk is slow."""
+
+LAST_LINES = 5
+
+
+class ChildProcess:
+    """A running child. Use it as a context manager: it is gone afterwards, whatever happened."""
+
+    def __init__(
+        self, route: str, environment: Optional[str], recorder: Path, python: str, log: Path
+    ) -> None:
+        self.route = route
+        self.environment = environment
+        self._log = log
+        self._doing = "starting"
+        with log.open("wb") as errors:
+            self._process = subprocess.Popen(
+                start_command(environment, python, [str(recorder), "child"]),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=base_environment(),
+                # Ctrl-C goes to the parent alone, and the whole group can be ended.
+                start_new_session=True,
+            )
+        self._replies: queue.Queue[Optional[bytes]] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def __enter__(self) -> ChildProcess:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End the child: it leaves when its input closes, and is killed when it does not."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.close()
+            self._process.wait(timeout=0.0 if self._doing else 10.0)
+        except (BrokenPipeError, subprocess.TimeoutExpired):
+            pass
+        finally:
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+            self._process.stdout.close()
+
+    def ask(self, do: str, **request: Any) -> None:
+        """Send a request; its reply is fetched with `answer`."""
+        self._doing = f"{do} {request['case']}" if "case" in request else do
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps({"do": do, **request}).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # the reply's absence tells it, with the child's last lines
+
+    def answer(self, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Wait for the reply to the last request."""
+        try:
+            line = self._replies.get(timeout=timeout)
+        except queue.Empty:
+            raise self._not_started(f"did not start within {timeout:.0f} s") from None
+        if line is None:
+            raise self._died()
+        self._doing = ""
+        reply: Dict[str, Any] = json.loads(line)
+        return reply
+
+    def request(self, do: str, **request: Any) -> Dict[str, Any]:
+        """Ask, and wait for the answer."""
+        self.ask(do, **request)
+        return self.answer()
+
+    def _read(self) -> None:
+        mark = MARK.encode()
+        assert self._process.stdout is not None
+        try:
+            for line in self._process.stdout:
+                # An environment's start-up may end its last line without a newline.
+                _, found, reply = line.rpartition(mark)
+                if found:
+                    self._replies.put(reply)
+        except ValueError:
+            pass  # closed by end()
+        self._replies.put(None)
+
+    def _died(self) -> Exception:
+        code = self._process.wait()
+        how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+        if self._doing in ("starting", "hello"):
+            return self._not_started(f"ended with {how}")
+        return broken_off(
+            f"route {self.route}: its process ended with {how} at: {self._doing}",
+            f"its last lines: {self._last_lines()}",
+        )
+
+    def _not_started(self, how: str) -> Exception:
+        return unavailable(
+            f"route {self.route}: {describe(self.environment)} {how}",
+            f"it said: {self._last_lines()}",
+        )
+
+    def _last_lines(self) -> str:
+        lines: List[str] = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
+        return " | ".join(line.strip() for line in lines[-LAST_LINES:] if line.strip()) or "nothing"

@@ -1,0 +1,168 @@
+"""The child: one process for one route, which does what its parent asks, one thing at a time.
+
+Parent and child exchange JSON lines. What the child's libraries print goes to its log; a reply is
+marked, so that whatever an environment's start-up prints before cannot be taken for one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import traceback
+from importlib.util import find_spec
+from typing import Any, Callable, Dict, List, Optional, TextIO
+
+from fgtrace_collectors.recorder import facts, witness
+from fgtrace_collectors.recorder.calibration import calibrate
+from fgtrace_collectors.recorder.devices import Device, import_torch, open_device
+from fgtrace_collectors.recorder.errors import RecorderError, unavailable
+from fgtrace_collectors.recorder.profiling import OPTIONS, profile_calls
+from fgtrace_collectors.recorder.registry import Registry
+from fgtrace_collectors.recorder.stopwatch import Stopwatch
+from fgtrace_collectors.recorder.workload import effective_parameters, prepare
+
+MARK = "\x1efgtrace "
+"""Begins every reply line."""
+
+Message = Dict[str, Any]
+
+
+def main(registry: Registry) -> None:
+    """Serve a parent on standard input and output until either closes."""
+    _end_with_parent()
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    serve(registry, sys.stdin, replies)
+
+
+def serve(registry: Registry, requests: TextIO, replies: TextIO) -> None:
+    """Answer each request line with one reply line."""
+    child: Optional[Child] = None
+    for line in requests:
+        request = json.loads(line)
+        try:
+            if request["do"] == "hello":
+                child = Child(registry, request)
+                reply = child.hello()
+            else:
+                assert child is not None, "the first request is hello"
+                reply = getattr(child, "do_" + request["do"])(request)
+        except RecorderError as error:
+            reply = {"unavailable": error.message, "hint": error.hint}
+        except Exception as error:  # whatever a route raises is its result
+            traceback.print_exc()
+            reply = {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
+        replies.write(MARK + json.dumps(reply) + "\n")
+        replies.flush()
+
+
+class Child:
+    """A route in this process: its device, and the cases that were prepared."""
+
+    def __init__(self, registry: Registry, request: Message) -> None:
+        self.registry = registry
+        self.route = registry.route(request["route"])
+        self.cold = bool(request["cold"])
+        self.stopwatches: Dict[str, Stopwatch] = {}
+        self.counter = witness.CompilationCounter()
+        # Set before torch is imported: libraries read their variables as they are loaded.
+        os.environ.update(request["variables"])
+        self.variables: List[str] = list(request["variables"])
+        self.torch = import_torch(request["device"])
+        self.device: Device = open_device(self.torch, request["device"])
+        self.interpreted = bool(self.route.triton) and not self.device.accelerator
+        if self.interpreted:
+            os.environ["TRITON_INTERPRET"] = "1"
+        self._check_route()
+        self.torch.set_num_threads(1)
+
+    def _check_route(self) -> None:
+        missing = [module for module in self.route.modules if find_spec(module) is None]
+        if missing:
+            raise unavailable(
+                f"{', '.join(missing)} is not installed in this environment",
+                f"give the environment that has it: --env {self.route.name}=PYTHON",
+            )
+        if self.route.accelerator_only and not self.device.accelerator:
+            raise unavailable("it needs an accelerator", "`fgtrace doctor` shows the devices")
+
+    def hello(self) -> Message:
+        """Say who this is."""
+        return {
+            "process": os.getpid(),
+            "device": self.device.name,
+            "build": self.device.kind.build,
+            "accelerator": self.device.accelerator,
+            "device_facts": self.device.facts(),
+            "interpreted": self.interpreted,
+        }
+
+    def do_prepare(self, request: Message) -> Message:
+        """Build a case's inputs and compare its result with the reference."""
+        case = self.registry.case(request["case"])
+        implementation = self.route.resolve(case.operator)
+        params, _ = effective_parameters(case, request["params"], request["shrink"])
+        call, result = prepare(case, implementation, params, self.device)
+        self.stopwatches[case.name] = Stopwatch(call, self.device, self.cold)
+        return {"result": result, "modules": facts.source_hash(implementation) or {}}
+
+    def do_warm(self, request: Message) -> Message:
+        """Warm a prepared case up, and say how long a call takes."""
+        stopwatch = self.stopwatches[request["case"]]
+        return {"call_ns": stopwatch.warm_up(request["seconds"], request["calls"])}
+
+    def do_batch(self, request: Message) -> Message:
+        """Time one batch; the counts say what Triton compiled or tuned meanwhile."""
+        before = self.counter.reading()
+        timing = self.stopwatches[request["case"]].batch(request["mode"], request["calls"])
+        after = self.counter.reading()
+        return {
+            **timing,
+            **{
+                name: None if count is None else count - (before[name] or 0)
+                for name, count in after.items()
+            },
+        }
+
+    def do_calibrate(self, request: Message) -> Message:
+        """Time the calibration's loops."""
+        return {"rows": calibrate(self.device)}
+
+    def do_profile(self, request: Message) -> Message:
+        """Record calls under the profiler into the file that the parent names."""
+        from fgtrace_kernels.phases import record_phases
+
+        label = f"{request['case']}::{self.route.name}"
+        timing = profile_calls(
+            self.stopwatches[request["case"]],
+            label,
+            request["calls"],
+            request["path"],
+            record_phases,
+        )
+        return {**timing, "options": OPTIONS}
+
+    def do_facts(self, request: Message) -> Message:
+        """Describe the interpreter and how it stands to the protocol's rules."""
+        return {
+            "environment": {
+                **facts.environment_facts(self.torch, self.variables),
+                "route": self.route.name,
+                "interpreted": self.interpreted,
+            },
+            "rules": witness.rules(self.torch),
+        }
+
+
+def _end_with_parent() -> None:
+    """Leave Ctrl-C to the parent, and die when it dies, also in the middle of a call."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        set_parent_death_signal = 1  # PR_SET_PDEATHSIG of prctl(2)
+        prctl: Callable[..., int] = ctypes.CDLL(None).prctl
+        prctl(set_parent_death_signal, int(signal.SIGKILL))
+        if os.getppid() == 1:
+            sys.exit(0)

@@ -1,0 +1,91 @@
+"""The children of one generation: one a route, started together, asked in turn."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Optional, Sequence
+
+from fgtrace_collectors.recorder.channel import START_SECONDS, ChildProcess
+from fgtrace_collectors.recorder.errors import broken_off, unavailable
+from fgtrace_collectors.recorder.plan import Plan, PlannedRoute
+from fgtrace_collectors.recorder.recording import LOGS
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """How children are started: the one-file recorder, and the interpreter without `--env`."""
+
+    recorder: Path
+    python: str
+    folder: Path
+
+    def start(self, route: PlannedRoute, name: str) -> ChildProcess:
+        """Start a child; `name` tells its log from the others'."""
+        log = self.folder / LOGS / f"{route.name}.{name}.txt"
+        return ChildProcess(route.name, route.environment, self.recorder, self.python, log)
+
+
+@dataclass(frozen=True)
+class LiveRoute:
+    """A route whose child has said hello."""
+
+    planned: PlannedRoute
+    child: ChildProcess
+    hello: Dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The route's name."""
+        return self.planned.name
+
+    @property
+    def process(self) -> int:
+        """The child's process id, as the child sees it."""
+        return int(self.hello["process"])
+
+
+@contextmanager
+def live(
+    launcher: Launcher, plan: Plan, routes: Sequence[PlannedRoute], name: str, refused: List[str]
+) -> Iterator[List[LiveRoute]]:
+    """Start a child for each route, all at once, and end them all on the way out.
+
+    A route that cannot run here is an error where it was asked for by name; otherwise its reason
+    is added to `refused`.
+    """
+    with ExitStack() as stack:
+        children = [stack.enter_context(launcher.start(route, name)) for route in routes]
+        for route, child in zip(routes, children):
+            child.ask(
+                "hello",
+                route=route.name,
+                device=plan.device,
+                variables=plan.variables,
+                cold=plan.protocol.cache == "cold",
+            )
+        alive = []
+        for route, child in zip(routes, children):
+            hello = child.answer(timeout=START_SECONDS)
+            reason = hello.get("unavailable") or hello.get("failed")
+            if reason is None:
+                alive.append(LiveRoute(route, child, hello))
+            elif route.required or "failed" in hello:
+                raise unavailable(
+                    f"route {route.name}: {reason}",
+                    hello.get("hint") or "`fgtrace doctor` shows what each route needs",
+                )
+            else:
+                refused.append(f"{route.name}: {reason}")
+        yield alive
+
+
+def checked(route: LiveRoute, reply: Dict[str, Any]) -> Dict[str, Any]:
+    """Give a reply, or raise what the child says went wrong."""
+    reason: Optional[str] = reply.get("failed") or reply.get("unavailable")
+    if reason is not None:
+        raise broken_off(
+            f"route {route.name}: {reason}", "the case ran before, so this is not its parameters"
+        )
+    return reply

@@ -1,0 +1,100 @@
+"""What a child says of the interpreter it runs in: versions, allowed variables, source hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import inspect
+import os
+import platform
+import sys
+from typing import Any, Callable, Dict, Iterable, Optional
+
+PACKAGES = (
+    "torch",
+    "triton",
+    "pytorch-triton",
+    "pytorch-triton-rocm",
+    "flagtree",
+    "flag-gems",
+    "torch-fl",
+    "numpy",
+)
+"""Distributions whose version can change a result or a time."""
+
+VARIABLES = frozenset(
+    (
+        "CUDA_LAUNCH_BLOCKING",
+        "CUDA_VISIBLE_DEVICES",
+        "FLAGTREE_BACKEND",
+        "GEMS_VENDOR",
+        "HIP_VISIBLE_DEVICES",
+        "MKL_NUM_THREADS",
+        "OMP_NUM_THREADS",
+        "PYTORCH_ALLOC_CONF",
+        "PYTORCH_CUDA_ALLOC_CONF",
+        "ROCR_VISIBLE_DEVICES",
+        "SLURM_JOB_ID",
+        "TORCH_DEVICE_BACKEND_AUTOLOAD",
+        "TRITON_CACHE_AUTOTUNING",
+        "TRITON_DEBUG",
+        "TRITON_INTERPRET",
+    )
+)
+"""The allow-list; an environment holds secrets, so nothing else of it is ever written."""
+
+ROUTING_PREFIXES = ("FLAGOS_", "USE_FLAGGEMS", "ALL_USE_")
+"""Variables that choose an implementation (Torch-FL, FlagGems): cleared before a child starts, and
+written down where an environment's own start-up sets them again."""
+
+
+def base_environment() -> Dict[str, str]:
+    """Give the environment that every child starts from: no routing, one thread."""
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(ROUTING_PREFIXES)
+    }
+    # An installed fgtrace must not leak into an interpreter that has another torch.
+    kept.pop("PYTHONPATH", None)
+    kept.pop("TRITON_INTERPRET", None)
+    kept.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    return kept
+
+
+def environment_facts(torch: Any, extra_variables: Iterable[str]) -> Dict[str, Any]:
+    """Describe this interpreter for provenance."""
+    packages = {}
+    for name in PACKAGES:
+        try:
+            packages[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    allowed = VARIABLES | frozenset(extra_variables)
+    triton = sys.modules.get("triton")
+    return {
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "torch": torch.__version__,
+        "torch_git": getattr(torch.version, "git_version", None),
+        "cuda": torch.version.cuda,
+        "hip": torch.version.hip,
+        "triton": getattr(triton, "__version__", None) or packages.get("triton"),
+        "packages": packages,
+        "variables": {
+            name: value
+            for name, value in sorted(os.environ.items())
+            if name in allowed or name.startswith(ROUTING_PREFIXES)
+        },
+        "threads": torch.get_num_threads(),
+    }
+
+
+def source_hash(function: Callable[..., Any]) -> Optional[Dict[str, str]]:
+    """Give the module that defines a function, and the sha256 of its source; None for built-ins."""
+    module = inspect.getmodule(inspect.unwrap(function))
+    if module is None:
+        return None
+    try:
+        source = inspect.getsource(module)
+    except (OSError, TypeError):
+        return None
+    return {module.__name__: hashlib.sha256(source.encode("utf-8")).hexdigest()}

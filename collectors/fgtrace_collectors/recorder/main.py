@@ -1,0 +1,137 @@
+"""The one-file recorder's command line: the same protocol where nothing can be installed."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import sys
+import tempfile
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, List
+
+from fgtrace_collectors.recorder import child
+from fgtrace_collectors.recorder.errors import INTERRUPTED, RecorderError, broken_off, usage
+from fgtrace_collectors.recorder.plan import Plan, make_plan, read_plan
+from fgtrace_collectors.recorder.protocol import record
+from fgtrace_collectors.recorder.registry import Registry, bundled_registry
+
+
+def main(recorder: Path) -> int:
+    """Run the recorder that lies at `recorder`; give the exit code."""
+    registry = bundled_registry()
+    if sys.argv[1:] == ["child"]:
+        child.main(registry)
+        return 0
+    signal.signal(signal.SIGTERM, interrupt)
+    arguments = _parser(registry).parse_args()
+    try:
+        output = Path(arguments.output)
+        if output.exists():
+            raise usage(f"{output} exists", "give another -o, or remove it")
+        plan = read_plan(Path(arguments.plan)) if arguments.plan else _plan(registry, arguments)
+        _record(plan, registry, recorder, output)
+    except RecorderError as error:
+        print(f"fgtrace-recorder: error: {error.message}\nhint: {error.hint}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    print(f"wrote {output}; next, where fgtrace is: fgtrace collect --from {output.name}")
+    return 0
+
+
+def interrupt(*_signal: Any) -> None:
+    """Treat a request to end as Ctrl-C, so that children and temporaries go too."""
+    raise KeyboardInterrupt
+
+
+def _record(plan: Plan, registry: Registry, recorder: Path, output: Path) -> None:
+    """Record aside and put the finished zip in its place in one step."""
+    try:
+        aside = Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=output.absolute().parent))
+    except OSError as error:
+        raise usage(f"{output} cannot be written: {error.strerror}", "give another -o") from None
+    try:
+        folder = aside / "recording"
+        folder.mkdir()
+        record(
+            plan,
+            registry,
+            recorder=recorder,
+            python=sys.executable,
+            folder=folder,
+            progress=lambda text: print(text, file=sys.stderr, flush=True),
+        )
+        packed = aside / output.name
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(folder.rglob("*")):
+                archive.write(path, path.relative_to(folder))
+        packed.replace(output)
+    except OSError as error:
+        raise broken_off(
+            f"{output} cannot be written: {error.strerror}", "free some space", "io"
+        ) from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _plan(registry: Registry, arguments: argparse.Namespace) -> Plan:
+    if not arguments.case:
+        raise usage("no case was given", f"--case all, or of: {', '.join(registry.cases)}")
+    plan = make_plan(
+        registry,
+        cases=arguments.case,
+        routes=arguments.route,
+        environments=arguments.env,
+        params=arguments.param,
+        variables=arguments.set,
+        device=arguments.device,
+        profiler=arguments.profiler,
+        formal=arguments.formal,
+        protocol=arguments.protocol,
+        budget_s=arguments.budget,
+        profile_calls=arguments.profile_calls,
+        cold=arguments.l2 == "cold",
+        graph=arguments.graph,
+        seed=arguments.seed,
+    )
+    return replace(plan, command=("fgtrace-recorder", *sys.argv[1:]))
+
+
+def _parser(registry: Registry) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fgtrace-recorder",
+        description="Record cases on a machine where fgtrace cannot be installed. "
+        "The options are those of `fgtrace collect`.",
+    )
+    several: List[str] = []
+    add = parser.add_argument
+    add("-o", "--output", default="recording.zip", help="the file to write")
+    add("--plan", help="carry out this plan file instead of the options below")
+    add(
+        "--case",
+        action="append",
+        default=several,
+        help=f"all, or: {', '.join(registry.cases)}",
+    )
+    add(
+        "--route",
+        action="append",
+        default=several,
+        help=f"of: {', '.join(registry.routes)}",
+    )
+    add("--env", action="append", default=several, metavar="ROUTE=PYTHON")
+    add("--device", default="auto", help="auto, cpu, cuda[:N], xpu[:N], flagos[:N]")
+    add("--profiler", default="auto", help="auto, kineto, none")
+    add("--formal", action="store_true", help="six generations at least")
+    add("--protocol", help="quick, formal, founding")
+    add("--budget", type=float, help="seconds for further generations of a formal run")
+    add("--param", action="append", default=several, metavar="NAME=N")
+    add("--set", action="append", default=several, metavar="K=V")
+    add("--profile-calls", type=int, metavar="N")
+    add("--l2", choices=("warm", "cold"), default="warm")
+    add("--graph", action="store_true", help="time replays of a captured graph too")
+    add("--seed", type=int, default=1234)
+    return parser

@@ -1,0 +1,287 @@
+"""The plan of a recording: what is run, by which routes, in which environments, how often.
+
+A plan is a JSON file. `fgtrace collect` and the one-file recorder make it from the same options;
+the recorder also carries out one that was made before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from fgtrace_collectors.recorder.devices import check_spelling
+from fgtrace_collectors.recorder.errors import usage
+from fgtrace_collectors.recorder.registry import Registry, nearest
+
+PLAN_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How the stopwatch is used; the names are those of `fgtrace.frames.provenance.Protocol`."""
+
+    name: str
+    generations: int
+    """At least; more are added while `budget_s` lasts."""
+    batches: int
+    """Throughput batches a case and route in a generation."""
+    latency_batches: int
+    warmup_s: Optional[float] = 0.5
+    """Warm up by time: at least so long, ..."""
+    warmup_calls: Optional[int] = None
+    """... or by count."""
+    calls: Optional[int] = None
+    """Calls a batch; None: as many as fill `batch_s` by the slowest route of the case."""
+    batch_s: float = 0.01
+    interleaved: bool = True
+    """One live child a route, batches in random turns; else a fresh child a route and round."""
+    budget_s: float = 0.0
+    profile_calls: int = 100
+    cache: str = "warm"
+    graph: bool = False
+
+
+QUICK = Protocol("quick", generations=1, batches=20, latency_batches=10)
+FORMAL = Protocol("formal", generations=6, batches=30, latency_batches=10)
+FOUNDING = Protocol(
+    "founding",
+    generations=3,
+    batches=7,
+    latency_batches=0,
+    warmup_s=None,
+    warmup_calls=50,
+    calls=200,
+    interleaved=False,
+)
+"""FlagGems issue 7241: a fresh process a route and round, orders rotated by one, warmup 50, iters
+200, repeats 7, at least three rounds and as many as there are routes."""
+
+
+def interpreted(protocol: Protocol) -> Protocol:
+    """Shrink a protocol to what Triton's interpreter can do: three calls that time nothing."""
+    return replace(
+        protocol,
+        generations=1,
+        batches=1,
+        latency_batches=1,
+        warmup_s=None,
+        warmup_calls=0,
+        calls=3,
+        budget_s=0.0,
+        profile_calls=3,
+        graph=False,
+    )
+
+
+@dataclass(frozen=True)
+class PlannedCase:
+    """A case and the parameters that were asked for; the others keep their defaults."""
+
+    name: str
+    params: Dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PlannedRoute:
+    """A route, and how its interpreter is started; None is the one that runs the protocol."""
+
+    name: str
+    environment: Optional[str] = None
+    required: bool = True
+    """Asked for by name: not to be able to run it is an error."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides a recording."""
+
+    cases: Tuple[PlannedCase, ...]
+    routes: Tuple[PlannedRoute, ...]
+    protocol: Protocol
+    device: str = "auto"
+    seed: int = 1234
+    profiler: str = "kineto"
+    variables: Dict[str, str] = field(default_factory=dict)
+    """Set in every child before torch is imported."""
+    command: Tuple[str, ...] = ()
+    tool: str = "fgtrace"
+    format: int = PLAN_FORMAT
+
+    def to_json(self) -> str:
+        """Write the plan as JSON."""
+        return json.dumps(asdict(self), indent=1)
+
+
+def read_plan(path: Path) -> Plan:
+    """Read a plan file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["format"] != PLAN_FORMAT:
+            raise usage(
+                f"{path} is a plan of format {found['format']}; this recorder knows {PLAN_FORMAT}",
+                "make the plan with the same version of fgtrace",
+            )
+        return Plan(
+            cases=tuple(PlannedCase(**case) for case in found["cases"]),
+            routes=tuple(PlannedRoute(**route) for route in found["routes"]),
+            protocol=Protocol(**found["protocol"]),
+            **{
+                each.name: found[each.name]
+                for each in fields(Plan)
+                if each.name not in ("cases", "routes", "protocol", "command")
+            },
+            command=tuple(found["command"]),
+        )
+    except OSError as error:
+        raise usage(f"{path} cannot be read: {error.strerror}", "give the path of a plan") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise usage(
+            f"{path} is not a plan: {error}", "plans are written beside every recording: plan.json"
+        ) from None
+
+
+def make_plan(
+    registry: Registry,
+    *,
+    cases: Sequence[str],
+    routes: Sequence[str] = (),
+    environments: Sequence[str] = (),
+    params: Sequence[str] = (),
+    variables: Sequence[str] = (),
+    device: str = "auto",
+    profiler: str = "auto",
+    formal: bool = False,
+    protocol: Optional[str] = None,
+    budget_s: Optional[float] = None,
+    profile_calls: Optional[int] = None,
+    cold: bool = False,
+    graph: bool = False,
+    seed: int = 1234,
+    command: Sequence[str] = (),
+    tool: str = "fgtrace",
+) -> Plan:
+    """Make a plan from options as they are typed; refuse what does not fit before anything runs."""
+    check_spelling(device)
+    chosen = _protocol(formal, protocol, budget_s)
+    if profile_calls is not None:
+        if profile_calls < 1:
+            raise usage("--profile-calls takes a number from 1", "the default is 100")
+        chosen = replace(chosen, profile_calls=profile_calls)
+    if cold:
+        # A flush between two calls makes the host wait, so back-to-back calls mean nothing.
+        chosen = replace(
+            chosen, cache="cold", batches=0, latency_batches=max(chosen.batches, 1), graph=False
+        )
+    elif graph:
+        chosen = replace(chosen, graph=True)
+    if profiler not in ("auto", "kineto", "none"):
+        raise usage(f"--profiler {profiler} is not known here", "give auto, kineto or none")
+    started = _assignments("--env", environments)
+    all_cases = [registry.case(name).name for name in _all(cases, registry.cases)]
+    names = [registry.route(name).name for name in routes or registry.routes]
+    for name in started:
+        if registry.route(name).name not in names:
+            raise usage(
+                f"--env {name}=…: that route is not to be run", f"add --route {name} to the command"
+            )
+    return Plan(
+        cases=tuple(_planned_cases(registry, all_cases, _assignments("--param", params))),
+        routes=tuple(PlannedRoute(name, started.get(name), bool(routes)) for name in names),
+        protocol=chosen,
+        device=device,
+        seed=seed,
+        profiler="none" if profiler == "none" else "kineto",
+        variables=_assignments("--set", variables),
+        command=tuple(command),
+        tool=tool,
+    )
+
+
+def start_command(environment: Optional[str], python: str, arguments: List[str]) -> List[str]:
+    """Give the argument vector that starts a child.
+
+    An environment is an interpreter's path, or shell text that ends by running one
+    (`. r5/activate; exec python`), to which the arguments are added.
+    """
+    if environment is None:
+        return [python, *arguments]
+    if Path(environment).is_file() and os.access(environment, os.X_OK):
+        return [environment, *arguments]
+    return ["sh", "-c", f'{environment} "$@"', "sh", *arguments]
+
+
+def describe(environment: Optional[str]) -> str:
+    """Name an environment in a message."""
+    return "this interpreter" if environment is None else shlex.quote(environment)
+
+
+def _protocol(formal: bool, name: Optional[str], budget_s: Optional[float]) -> Protocol:
+    if formal and name is not None:
+        raise usage("--formal and --protocol exclude each other", "give one of them")
+    known = {"quick": QUICK, "formal": FORMAL, "founding": FOUNDING}
+    if name is not None and name not in known:
+        raise usage(f"--protocol {name} is not known", "give quick, formal or founding")
+    chosen = FORMAL if formal else known[name or "quick"]
+    if budget_s is None:
+        return chosen
+    if chosen.name != "formal":
+        raise usage("--budget goes with --formal", "add --formal to the command")
+    return replace(chosen, budget_s=budget_s)
+
+
+def _all(names: Sequence[str], registered: Mapping[str, str]) -> List[str]:
+    return list(registered) if list(names) == ["all"] else list(dict.fromkeys(names))
+
+
+def _assignments(option: str, texts: Sequence[str]) -> Dict[str, str]:
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not re.match(r"[A-Za-z_][A-Za-z0-9_.-]*\Z", name) or not value:
+            raise usage(f"{option} {text!r} is not NAME=VALUE", f"write {option} name=value")
+        found[name] = value
+    return found
+
+
+def _planned_cases(
+    registry: Registry, names: Sequence[str], params: Mapping[str, str]
+) -> List[PlannedCase]:
+    known = {param.name for name in names for param in registry.case(name).params}
+    for name in params:
+        if name not in known:
+            raise usage(
+                f"--param {name}: no chosen case has it", nearest("parameter", name, sorted(known))
+            )
+    planned = []
+    for name in names:
+        case = registry.case(name)
+        values = {}
+        for param in case.params:
+            if param.name in params:
+                values[param.name] = _number(name, param, params[param.name])
+        misfit = case.misfit({**{p.name: p.default for p in case.params}, **values})
+        if misfit is not None:
+            raise usage(f"case {name}: {misfit}", "`fgtrace cases` shows the defaults")
+        planned.append(PlannedCase(name, values))
+    return planned
+
+
+def _number(case: str, param: Any, text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise usage(
+            f"--param {param.name}={text}: not a whole number", f"{param.name} is {param.summary}"
+        ) from None
+    if value < param.minimum or (param.maximum is not None and value > param.maximum):
+        top = "" if param.maximum is None else f" to {param.maximum}"
+        raise usage(
+            f"--param {param.name}={value} does not fit case {case}",
+            f"it takes a number from {param.minimum}{top}",
+        )
+    return value

@@ -1,0 +1,161 @@
+"""One recording in the making: what was settled before any timing, and what came in so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Callable, ContextManager, Dict, List, Optional, Sequence, Tuple
+
+from fgtrace_collectors.recorder import machine
+from fgtrace_collectors.recorder.children import Launcher, LiveRoute, checked, live
+from fgtrace_collectors.recorder.plan import Plan, PlannedRoute, Protocol
+from fgtrace_collectors.recorder.recording import Recording
+from fgtrace_collectors.recorder.registry import Registry
+
+Progress = Callable[[str], None]
+Pair = Tuple[Any, LiveRoute]
+"""A case, and a live route that gave a result for it."""
+
+MOST_CALLS = 500
+"""Calls a batch at most, where the protocol does not fix them."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the stages of a recording share."""
+
+    plan: Plan
+    protocol: Protocol
+    """The plan's, or what Triton's interpreter can do of it."""
+    shrink: bool
+    """Whether parameters that nobody asked for are shrunk for the interpreter."""
+    registry: Registry
+    cases: Tuple[Any, ...]
+    routes: Tuple[PlannedRoute, ...]
+    """Those that can run here."""
+    launcher: Launcher
+    recording: Recording
+    progress: Progress
+
+    def children(
+        self, name: str, routes: Optional[Sequence[PlannedRoute]] = None
+    ) -> ContextManager[List[LiveRoute]]:
+        """Start fresh children; all these routes ran before, so not to start is an error."""
+        chosen = self.routes if routes is None else routes
+        required = [replace(route, required=True) for route in chosen]
+        return live(self.launcher, self.plan, required, name, [])
+
+    def serves(self, route: LiveRoute, case: Any) -> bool:
+        """Tell whether a route has the case's operator."""
+        return serves(self.registry, route.name, case)
+
+    def prepare(self, routes: Sequence[LiveRoute], generation: int) -> List[Pair]:
+        """Compare every case by every route with its reference; give the pairs that can be timed.
+
+        A wrong result is timed all the same, and marked; one that raised is only marked.
+        """
+        pairs = []
+        for case in self.cases:
+            self.progress(f"checking {case.name}")
+            sharing = [route for route in routes if self.serves(route, case)]
+            for route in sharing:
+                route.child.ask(
+                    "prepare",
+                    case=case.name,
+                    params=self.recording.parameters[case.name],
+                    shrink=self.shrink,
+                )
+            for route in sharing:
+                reply = route.child.answer()
+                result = reply.get("result") or f"raised {reply['failed']}"
+                self.witness(route, generation, "result", result, case)
+                for module, digest in reply.get("modules", {}).items():
+                    self.witness(route, generation, f"sha256 of {module}", digest, case)
+                if "failed" not in reply:
+                    pairs.append((case, route))
+        return pairs
+
+    def warm(self, pairs: Sequence[Pair]) -> Dict[str, int]:
+        """Warm every pair up, one after the other; give the calls a batch of each case."""
+        slowest_ns: Dict[str, int] = {}
+        for case, route in pairs:
+            self.progress(f"warming {case.name} by {route.name}")
+            reply = checked(
+                route,
+                route.child.request(
+                    "warm",
+                    case=case.name,
+                    seconds=self.protocol.warmup_s,
+                    calls=self.protocol.warmup_calls,
+                ),
+            )
+            slowest_ns[case.name] = max(slowest_ns.get(case.name, 1), reply["call_ns"])
+        if self.protocol.calls is not None:
+            return dict.fromkeys(slowest_ns, self.protocol.calls)
+        batch_ns = self.protocol.batch_s * 1e9
+        return {
+            name: max(1, min(MOST_CALLS, int(batch_ns / call_ns)))
+            for name, call_ns in slowest_ns.items()
+        }
+
+    def sample(
+        self,
+        route: LiveRoute,
+        case: Any,
+        generation: int,
+        turn: int,
+        mode: str,
+        profiler: str,
+        calls: int,
+        timing: Dict[str, Any],
+    ) -> None:
+        """Add a row of the `samples` frame."""
+        self.recording.samples.append(
+            {
+                "case": case.name,
+                "route": route.name,
+                "generation": generation,
+                "process": route.process,
+                "turn": turn,
+                "mode": mode,
+                "profiler": profiler,
+                "calls": calls,
+                "wall_ns": timing["wall_ns"],
+                "enqueue_ns": timing["enqueue_ns"],
+            }
+        )
+
+    def witness(
+        self, route: LiveRoute, generation: int, witness: str, value: str, case: Any = None
+    ) -> None:
+        """Add a row of the `witnesses` frame."""
+        self.recording.witnesses.append(
+            {
+                "case": None if case is None else case.name,
+                "route": route.name,
+                "generation": generation,
+                "process": route.process,
+                "witness": witness,
+                "value": value,
+            }
+        )
+
+    def describe(self, routes: Sequence[LiveRoute], generation: int) -> None:
+        """Write down each child's interpreter, once a route, and how it kept the rules."""
+        known = {environment["route"] for environment in self.recording.environments}
+        for route in routes:
+            said = checked(route, route.child.request("facts"))
+            if route.name not in known:
+                self.recording.environments.append(said["environment"])
+            for rule, value in said["rules"].items():
+                self.witness(route, generation, rule, value)
+
+    def read_clocks(self, when: str) -> None:
+        """Write the device's clocks down, where its driver says them."""
+        device = self.recording.device
+        if device.get("kind") == "cuda" and (reading := machine.clocks(when, device.get("uuid"))):
+            self.recording.clocks.append(reading)
+
+
+def serves(registry: Registry, route: str, case: Any) -> bool:
+    """Tell whether a route has the case's operator."""
+    return case.operator in registry.route(route).operators

@@ -1,0 +1,115 @@
+"""Settle, by what the first children say, what is run, on which device, and how large."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, List, Sequence, Tuple
+
+from fgtrace_collectors.recorder import machine
+from fgtrace_collectors.recorder.children import Launcher, LiveRoute
+from fgtrace_collectors.recorder.errors import unavailable, usage
+from fgtrace_collectors.recorder.plan import Plan, PlannedCase, interpreted
+from fgtrace_collectors.recorder.recording import Recording
+from fgtrace_collectors.recorder.registry import Registry
+from fgtrace_collectors.recorder.session import Progress, Session, serves
+from fgtrace_collectors.recorder.workload import effective_parameters
+
+
+def settle(
+    plan: Plan,
+    registry: Registry,
+    launcher: Launcher,
+    recording: Recording,
+    routes: Sequence[LiveRoute],
+    refused: List[str],
+    progress: Progress,
+) -> Tuple[Session, List[LiveRoute]]:
+    """Give the session, and the live routes that take part in it.
+
+    `refused` holds the routes that could not run here, each with its reason.
+    """
+    cases = tuple(registry.case(case.name) for case in plan.cases)
+    taking_part = []
+    for route in routes:
+        if any(serves(registry, route.name, case) for case in cases):
+            taking_part.append(route)
+        elif route.planned.required:
+            raise usage(
+                f"route {route.name} serves none of the chosen cases",
+                "`fgtrace cases` shows which operators a route has",
+            )
+        else:
+            refused.append(f"{route.name}: it serves none of the chosen cases")
+    for reason in refused:
+        recording.note("info", "route-not-run", reason, option="--route")
+    if not taking_part:
+        raise unavailable(
+            f"no route can run here: {'; '.join(refused)}", "`fgtrace doctor` shows what is here"
+        )
+    shrink = any(route.hello["interpreted"] for route in taking_part)
+    protocol = interpreted(plan.protocol) if shrink else plan.protocol
+    recording.protocol = {**asdict(protocol), "seed": plan.seed}
+    recording.host = machine.host_facts()
+    recording.device = dict(taking_part[0].hello["device_facts"])
+    if recording.device["kind"] == "cuda":
+        recording.device["driver"] = machine.driver_version()
+    _label(recording, shrink, bool(taking_part[0].hello["accelerator"]), protocol.name)
+    for case, planned in zip(cases, plan.cases):
+        _set_parameters(recording, case, planned, shrink)
+    session = Session(
+        plan=plan,
+        protocol=protocol,
+        shrink=shrink,
+        registry=registry,
+        cases=cases,
+        routes=tuple(route.planned for route in taking_part),
+        launcher=launcher,
+        recording=recording,
+        progress=progress,
+    )
+    return session, taking_part
+
+
+def _label(recording: Recording, interpreting: bool, accelerator: bool, protocol: str) -> None:
+    """Note what every output must say about these timings."""
+    if interpreting:
+        recording.note(
+            "info", "interpreted", "interpreted: correctness only, not a timing", option="--device"
+        )
+    elif not accelerator:
+        recording.note(
+            "info",
+            "not-a-device-timing",
+            "cpu: the host ran the cases, so no device was timed",
+            option="--device",
+        )
+    if protocol == "quick":
+        recording.note(
+            "info",
+            "quick",
+            "quick: one generation, differences between processes are not seen",
+            option="--formal",
+        )
+
+
+def _set_parameters(recording: Recording, case: Any, planned: PlannedCase, shrink: bool) -> None:
+    params, shrunk = effective_parameters(case, planned.params, shrink)
+    for param in case.params if shrink else ():
+        if param.interpreted is not None and params[param.name] > param.interpreted:
+            raise usage(
+                f"--param {param.name}={params[param.name]}: "
+                f"interpreted Triton takes at most {param.interpreted}",
+                "leave the bundled Triton routes out (--route aten), or use a device",
+            )
+    misfit = case.misfit(params)
+    if misfit is not None:
+        raise usage(f"case {case.name}: {misfit}", "give both parameters")
+    recording.parameters[case.name] = params
+    if shrunk:
+        told = ", ".join(f"{name}={value}" for name, value in params.items())
+        recording.note(
+            "info",
+            "reduced-parameters",
+            f"{case.name} ran with {told}: Triton's interpreter is slow",
+            option="--param",
+        )

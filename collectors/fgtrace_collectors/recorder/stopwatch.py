@@ -1,0 +1,118 @@
+"""Time batches of calls by the host's clock, with nothing else going on in the process."""
+
+from __future__ import annotations
+
+import gc
+import time
+from typing import Any, Callable, Dict, Optional
+
+from fgtrace_collectors.recorder.devices import Device
+
+LEAD_IN = 2
+"""Untimed calls before a batch: other cases and routes ran since the last one."""
+
+Call = Callable[[], Any]
+
+
+class Stopwatch:
+    """Times batches of one call on one device.
+
+    The garbage collector is off during a batch, as in `timeit`. Every method gives integer
+    nanoseconds of the whole batch: `wall_ns`, with the final wait, and `enqueue_ns`, until the last
+    call returned.
+    """
+
+    def __init__(self, call: Call, device: Device, cold: bool) -> None:
+        self.call = call
+        self.device = device
+        self._flush = _make_flush(device) if cold else None
+
+    def batch(self, mode: str, calls: int) -> Dict[str, int]:
+        """Time one batch; `mode` is throughput, latency or graph."""
+        timed = {"throughput": self._throughput, "latency": self._latency, "graph": self._graph}
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return timed[mode](calls)
+        finally:
+            if was_enabled:
+                gc.enable()
+
+    def flush(self) -> None:
+        """Throw the inputs out of the device's last-level cache, where the protocol is cold."""
+        if self._flush is not None:
+            self._flush()
+
+    def _throughput(self, calls: int) -> Dict[str, int]:
+        call, synchronize = self.call, self.device.synchronize
+        for _ in range(LEAD_IN):
+            call()
+        synchronize()
+        start = time.perf_counter_ns()
+        for _ in range(calls):
+            call()
+        enqueued = time.perf_counter_ns()
+        synchronize()
+        return {"wall_ns": time.perf_counter_ns() - start, "enqueue_ns": enqueued - start}
+
+    def _latency(self, calls: int) -> Dict[str, int]:
+        call, synchronize = self.call, self.device.synchronize
+        for _ in range(LEAD_IN):
+            call()
+        wall = enqueue = 0
+        for _ in range(calls):
+            self.flush()
+            synchronize()
+            start = time.perf_counter_ns()
+            call()
+            enqueued = time.perf_counter_ns()
+            synchronize()
+            wall += time.perf_counter_ns() - start
+            enqueue += enqueued - start
+        return {"wall_ns": wall, "enqueue_ns": enqueue}
+
+    def _graph(self, calls: int) -> Dict[str, int]:
+        graph = self._captured()
+        graph.replay()
+        self.device.synchronize()
+        start = time.perf_counter_ns()
+        for _ in range(calls):
+            graph.replay()
+        enqueued = time.perf_counter_ns()
+        self.device.synchronize()
+        return {"wall_ns": time.perf_counter_ns() - start, "enqueue_ns": enqueued - start}
+
+    def _captured(self) -> Any:
+        if not hasattr(self, "_graph_of_call"):
+            torch = self.device.torch
+            side = torch.cuda.Stream()
+            with torch.cuda.stream(side):
+                self.call()
+            self.device.synchronize()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self._graph_output = self.call()  # keeps the graph's memory alive
+            self._graph_of_call = graph
+        return self._graph_of_call
+
+    def warm_up(self, seconds: Optional[float], calls: Optional[int]) -> int:
+        """Call until warm, by time or by count; give the nanoseconds a call took at the end."""
+        deadline = time.perf_counter_ns() + int((seconds or 0.0) * 1e9)
+        done = 0
+        while done < (calls or 0) or time.perf_counter_ns() < deadline:
+            self.call()
+            done += 1
+            if done % 8 == 0:
+                # An unbounded queue would only be filled here, and emptied later.
+                self.device.synchronize()
+        self.device.synchronize()
+        return self._throughput(3)["wall_ns"] // 3
+
+
+def _make_flush(device: Device) -> Optional[Callable[[], None]]:
+    if not device.accelerator:
+        return None
+    facts = device.facts().get("properties", {})
+    size = 2 * int(facts.get("L2_cache_size") or 128 * 1024 * 1024)
+    buffer = device.torch.empty(size // 4, dtype=device.torch.int32, device=device.name)
+    return lambda: buffer.zero_()

@@ -1,0 +1,80 @@
+"""A case made ready for one route: inputs on the device, the callable, and whether it is right."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Dict, Mapping, Tuple
+
+from fgtrace_collectors.recorder.devices import Device
+
+
+def prepare(
+    case: Any, implementation: Callable[..., Any], params: Mapping[str, int], device: Device
+) -> Tuple[Callable[[], Any], str]:
+    """Build the inputs on the host, move them over, and compare one call with the reference.
+
+    Gives the call without arguments, and "ok" or what differs.
+    """
+    arguments, keywords = case.arguments(params)
+    expected = case.reference(*arguments, **keywords)
+    call = partial(
+        implementation,
+        *(_moved(device, argument) for argument in arguments),
+        **{name: _moved(device, argument) for name, argument in keywords.items()},
+    )
+    actual = call()
+    device.synchronize()
+    return call, difference(device.torch, actual, expected, case.rtol, case.atol)
+
+
+def difference(torch: Any, actual: Any, expected: Any, rtol: float, atol: float) -> str:
+    """Say "ok", or in one sentence how a result differs from what it should be.
+
+    Data types and shapes must be the same. Values must be equal, or for floating point within
+    `atol + rtol * |expected|`.
+    """
+    if not isinstance(actual, torch.Tensor):
+        return f"a {type(actual).__name__} came back, not a tensor"
+    found = actual.detach().cpu()
+    if found.dtype != expected.dtype:
+        return f"dtype is {found.dtype}, expected {expected.dtype}"
+    if found.shape != expected.shape:
+        return f"shape is {tuple(found.shape)}, expected {tuple(expected.shape)}"
+    if torch.equal(found, expected):
+        return "ok"
+    if expected.is_floating_point() and (rtol or atol):
+        wrong = ~torch.isclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)
+    else:
+        wrong = found != expected
+    count = int(wrong.sum())
+    if count == 0:
+        return "ok"
+    place = tuple(int(index) for index in wrong.nonzero()[0])
+    return (
+        f"{count} of {expected.numel()} values differ, first at {place}: "
+        f"{found[place].item()}, expected {expected[place].item()}"
+    )
+
+
+def _moved(device: Device, argument: Any) -> Any:
+    if isinstance(argument, device.torch.Tensor):
+        return argument.to(device.name)
+    return argument
+
+
+def effective_parameters(
+    case: Any, asked: Mapping[str, int], interpreted: bool
+) -> Tuple[Dict[str, int], bool]:
+    """Fill in defaults; under Triton's interpreter, shrink those that nobody asked for.
+
+    Gives the parameters and whether any was shrunk.
+    """
+    params, shrunk = {}, False
+    for param in case.params:
+        value = asked.get(param.name)
+        if value is None:
+            value = param.default
+            if interpreted and param.interpreted is not None and value > param.interpreted:
+                value, shrunk = param.interpreted, True
+        params[param.name] = value
+    return params, shrunk

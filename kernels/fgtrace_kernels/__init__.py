@@ -1,0 +1,1 @@
+"""Bundled operators, and the cases and routes that exercise them."""
