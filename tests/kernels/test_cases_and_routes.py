@@ -8,6 +8,7 @@ import time
 
 import pytest
 import torch
+
 from fgtrace_kernels import cases, routes
 
 RUNNABLE = [route for route in routes.ROUTES if route.name != "flaggems"]

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from fgtrace_kernels import reference
 from fgtrace_kernels.index_select import _gather, index_select
 from fgtrace_kernels.launch import BLOCK

@@ -7,9 +7,10 @@ import types
 import zipfile
 from pathlib import Path
 
-import fgtrace_kernels
 import pytest
 import torch
+
+import fgtrace_kernels
 from fgtrace_kernels import launch
 
 CASE = """

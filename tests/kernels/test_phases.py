@@ -4,6 +4,7 @@ import contextlib
 
 import pytest
 import torch
+
 from fgtrace_kernels.index_select import index_select
 from fgtrace_kernels.phases import PHASES, phase, record_phases
 from fgtrace_kernels.repeat_interleave import repeat_interleave, repeat_interleave_readback

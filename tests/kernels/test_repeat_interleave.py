@@ -6,6 +6,9 @@ import sys
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from fgtrace_kernels import reference
 from fgtrace_kernels.launch import BLOCK
 from fgtrace_kernels.repeat_interleave import (
@@ -13,8 +16,6 @@ from fgtrace_kernels.repeat_interleave import (
     repeat_interleave,
     repeat_interleave_readback,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 BOTH = pytest.mark.parametrize("operator", [repeat_interleave, repeat_interleave_readback])

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from fgtrace_kernels import reference
 from fgtrace_kernels.repeat_select import repeat_values
 

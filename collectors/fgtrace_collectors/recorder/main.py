@@ -7,10 +7,11 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, List
+from typing import Any, Callable, List
 
 from fgtrace_collectors.recorder import child
 from fgtrace_collectors.recorder.errors import INTERRUPTED, RecorderError, broken_off, usage
@@ -62,7 +63,7 @@ def _record(plan: Plan, registry: Registry, recorder: Path, output: Path) -> Non
             recorder=recorder,
             python=sys.executable,
             folder=folder,
-            progress=lambda text: print(text, file=sys.stderr, flush=True),
+            progress=_tell_with_time(),
         )
         packed = aside / output.name
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -75,6 +76,16 @@ def _record(plan: Plan, registry: Registry, recorder: Path, output: Path) -> Non
         ) from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def _tell_with_time() -> Callable[[str], None]:
+    """Tell on stderr what is being done, with the seconds since the start."""
+    began = time.monotonic()
+
+    def tell(text: str) -> None:
+        print(f"{time.monotonic() - began:6.1f} s  {text}", file=sys.stderr, flush=True)
+
+    return tell
 
 
 def _plan(registry: Registry, arguments: argparse.Namespace) -> Plan:

@@ -74,20 +74,23 @@ def _label(recording: Recording, interpreting: bool, accelerator: bool, protocol
     """Note what every output must say about these timings."""
     if interpreting:
         recording.note(
-            "info", "interpreted", "interpreted: correctness only, not a timing", option="--device"
+            "info",
+            "interpreted",
+            "Triton ran in its interpreter: correctness only, not a timing",
+            option="--device",
         )
     elif not accelerator:
         recording.note(
             "info",
             "not-a-device-timing",
-            "cpu: the host ran the cases, so no device was timed",
+            "the host ran the cases, so no device was timed",
             option="--device",
         )
     if protocol == "quick":
         recording.note(
             "info",
             "quick",
-            "quick: one generation, differences between processes are not seen",
+            "one generation, so differences between processes are not seen",
             option="--formal",
         )
 

@@ -1,0 +1,5 @@
+"""`python -m fgtrace`."""
+
+from fgtrace.cli.main import run
+
+run()

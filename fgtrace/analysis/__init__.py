@@ -1,0 +1,1 @@
+"""Analyses: functions from typed frames to frames with a declared schema."""

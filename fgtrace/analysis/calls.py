@@ -1,0 +1,205 @@
+"""Calls: the executions that a recording is about, and what each of them launched."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fgtrace.analysis.links import device_work
+from fgtrace.analysis.readbacks import readbacks
+from fgtrace.frames.nesting import innermost
+from fgtrace.frames.notes import Note
+from fgtrace.frames.schema import CALLS
+from fgtrace.frames.trace import Trace
+
+CALLS_REPORT = pl.Schema(
+    {
+        "case": pl.String,
+        "route": pl.String,
+        "generation": pl.UInt32,
+        "index": pl.UInt32,
+        "call_ns": pl.Int64,
+        "kernel_count": pl.Int64,  # null, as the three below, where the device was not recorded
+        "copy_count": pl.Int64,
+        "readback_count": pl.Int64,  # null where it cannot be known
+        "device_time_ns": pl.Int64,  # sum of kernels, copies and fills
+        "left_out": pl.Boolean,
+    }
+)
+
+_FORMS = (
+    r"^fgtrace::call::(?<case>.+)::(?<route>.+)::(?<index>[0-9]+)$",
+    r"^fgtrace::(?:call::)?(?<case>.+)$",
+    r"^call(?<case>)$",
+    r"^ProfilerStep#[0-9]+(?<case>)$",
+)
+"""What a call's range is named, the first form that a part has counts."""
+
+PHASE = r"^(?:fgtrace::)?phase::(.+)$"
+"""What a phase's range is named; it is no call."""
+
+SLOW_FIRST_CALL = 3
+"""A first call of more than this many medians is left out of medians."""
+
+
+def find_calls(events: pl.DataFrame, parts: pl.DataFrame) -> tuple[pl.DataFrame, list[Note]]:
+    """Find the calls of each part by the names of its ranges; nested ones count once."""
+    name = pl.col("name").cast(pl.String)
+    ranges = (
+        events.filter(pl.col("kind") == "range", pl.col("dur_ns").is_not_null())
+        .filter(~name.str.contains(PHASE))
+        .with_columns(form=_form(name))
+        .filter(pl.col("form").is_not_null())
+        .filter(pl.col("form") == pl.col("form").min().over("part"))
+    )
+    outermost = ranges.filter(innermost(ranges, ranges)["outer_id"].is_null())
+    named = outermost.select(
+        "part",
+        "start_ns",
+        "dur_ns",
+        range_event_id="event_id",
+        case=_field("case", forms=(0, 1)),
+        range_route=_field("route", forms=(0,)),
+        range_index=_field("index", forms=(0,)).cast(pl.UInt32, strict=False),
+    ).join(parts.select("part", "route", "generation"), on="part", how="left")
+    group = ["part", "case", "route"]
+    calls = (
+        named.with_columns(route=pl.coalesce("range_route", "route"))
+        .sort("part", "start_ns", "range_event_id")
+        .with_columns(order=pl.int_range(pl.len(), dtype=pl.UInt32).over(group))
+        .with_columns(
+            index=pl.coalesce("range_index", "order"),
+            left_out=(pl.col("order") == 0)
+            & (pl.col("dur_ns") > SLOW_FIRST_CALL * pl.col("dur_ns").median().over(group)),
+        )
+        .select(CALLS.names())
+        .cast(CALLS)
+    )
+    return calls, _notes(calls)
+
+
+def _form(name: pl.Expr) -> pl.Expr:
+    return pl.coalesce(
+        pl.when(name.str.contains(pattern)).then(pl.lit(number))
+        for number, pattern in enumerate(_FORMS)
+    )
+
+
+def _field(field: str, *, forms: tuple[int, ...]) -> pl.Expr:
+    name = pl.col("name").cast(pl.String)
+    return pl.coalesce(
+        pl.when(pl.col("form") == number).then(
+            name.str.extract_groups(_FORMS[number]).struct.field(field)
+        )
+        for number in forms
+    )
+
+
+def _notes(calls: pl.DataFrame) -> list[Note]:
+    if calls.is_empty():
+        return [Note("info", "no-calls", 0, "no range marks the calls")]
+    slow = int(calls["left_out"].sum())
+    if not slow:
+        return []
+    message = f"first calls over {SLOW_FIRST_CALL} times the median, not in medians: {slow}"
+    return [Note("info", "first-call-left-out", slow, message)]
+
+
+def call_ranges(trace: Trace) -> pl.DataFrame:
+    """Select the events that are the ranges of calls."""
+    return trace.events.join(
+        trace.calls.select(event_id="range_event_id"),
+        on="event_id",
+        how="semi",
+        maintain_order="left",
+    )
+
+
+def owning_calls(trace: Trace, host_events: pl.DataFrame) -> pl.DataFrame:
+    """Find the call that each host event belongs to.
+
+    That is the call around it on its own thread or, on a thread that has no calls at all (the
+    backward pass), the call of its process during which it started. The result has `event_id` and
+    `call_id`, the call's `range_event_id`, for the host events that belong to one.
+    """
+    ranges = call_ranges(trace)
+    on_thread = innermost(host_events, ranges).select("event_id", call_id="outer_id")
+    threads = ranges.select("part", "process", "thread").unique()
+    elsewhere = (
+        host_events.join(threads, on=["part", "process", "thread"], how="anti")
+        .sort("start_ns", "event_id")
+        .join_asof(
+            ranges.sort("start_ns", "event_id").select(
+                "part",
+                "process",
+                "start_ns",
+                call_id="event_id",
+                call_end_ns=pl.col("start_ns") + pl.col("dur_ns"),
+            ),
+            on="start_ns",
+            by=["part", "process"],
+            check_sortedness=False,
+        )
+        .filter(pl.col("start_ns") < pl.col("call_end_ns"))
+        .select("event_id", "call_id")
+    )
+    return pl.concat([on_thread, elsewhere]).drop_nulls("call_id").sort("event_id")
+
+
+def call_work(trace: Trace) -> pl.DataFrame:
+    """Make a row for each piece of device work whose launch belongs to a call.
+
+    Columns: `call_id`, `launch_event_id`, `kind`, `dur_ns`, and `readback` of copies from the
+    device (null where it cannot be known).
+    """
+    starters = trace.links.select(event_id="launch_event_id").unique()
+    starts = trace.events.join(starters, on="event_id", how="semi", maintain_order="left")
+    owners = owning_calls(trace, starts)
+    return (
+        trace.links.select("launch_event_id", event_id="device_event_id")
+        .join(owners.rename({"event_id": "launch_event_id"}), on="launch_event_id")
+        .join(device_work(trace.events).select("event_id", "kind", "dur_ns"), on="event_id")
+        .join(
+            readbacks(trace.events, trace.links).select(
+                "readback", event_id="device_event_id", is_dtoh=True
+            ),
+            on="event_id",
+            how="left",
+        )
+        .sort("event_id")
+    )
+
+
+def counts() -> list[pl.Expr]:
+    """Count the device work of a group of `call_work`."""
+    unknown = (pl.col("is_dtoh").fill_null(False) & pl.col("readback").is_null()).any()
+    return [
+        (pl.col("kind") == "kernel").sum().cast(pl.Int64).alias("kernel_count"),
+        (pl.col("kind") == "memcpy").sum().cast(pl.Int64).alias("copy_count"),
+        pl.when(~unknown).then(pl.col("readback").sum().cast(pl.Int64)).alias("readback_count"),
+        pl.col("dur_ns").sum().alias("device_time_ns"),
+    ]
+
+
+COUNTS = ("kernel_count", "copy_count", "readback_count", "device_time_ns")
+
+
+def counts_or_zero(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
+    """Fill counts that a join left null: 0 where the part has device work, else not known."""
+    recorded = device_work(trace.events).select("part").unique()
+    no_work = pl.col("kernel_count").is_null() & pl.col("device_recorded")
+    return rows.join(
+        recorded.with_columns(device_recorded=True), on="part", how="left", maintain_order="left"
+    ).with_columns(pl.when(no_work).then(0).otherwise(column).alias(column) for column in COUNTS)
+
+
+def calls_report(trace: Trace) -> pl.DataFrame:
+    """Make a row for each call, sorted by case, route, generation and time."""
+    work = call_work(trace).group_by("call_id").agg(counts())
+    rows = trace.calls.join(work, left_on="range_event_id", right_on="call_id", how="left")
+    return (
+        counts_or_zero(trace, rows)
+        .sort("case", "route", "generation", "part", "start_ns", "range_event_id")
+        .with_columns(call_ns="dur_ns")
+        .select(CALLS_REPORT.names())
+        .cast(CALLS_REPORT)
+    )

@@ -1,0 +1,127 @@
+"""The matrix: what each route took for each case, by the stopwatch and by the profile."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fgtrace.analysis.calls import calls_report
+from fgtrace.analysis.spread import Spread, spread
+from fgtrace.frames.trace import Trace
+
+LEVEL = 0.95
+"""The level of the intervals. One row is read at a time here; `diff`, which judges many rows at
+once, asks for more."""
+
+MATRIX = pl.Schema(
+    {
+        "case": pl.String,
+        "route": pl.String,
+        "result": pl.String,  # ok, or what was wrong; null where nobody compared
+        "generations": pl.Int64,  # of the stopwatch
+        "batches": pl.Int64,  # of mode throughput, by the stopwatch
+        "throughput_ns": pl.Int64,  # a call, back to back
+        "throughput_low_ns": pl.Int64,
+        "throughput_high_ns": pl.Int64,
+        "enqueue_ns": pl.Int64,  # a call, back to back, without the final wait
+        "enqueue_low_ns": pl.Int64,
+        "enqueue_high_ns": pl.Int64,
+        "latency_ns": pl.Int64,  # a call with a wait after it
+        "latency_low_ns": pl.Int64,
+        "latency_high_ns": pl.Int64,
+        "graph_ns": pl.Int64,  # a replay of the captured call, back to back
+        "overhead_factor": pl.Float64,  # profiled over unprofiled call, in the same process
+        "kernel_count": pl.Int64,  # a call, like those below; null: no device activity recorded
+        "copy_count": pl.Int64,
+        "readback_count": pl.Int64,
+        "device_time_ns": pl.Int64,
+    }
+)
+
+_ROW = ("case", "route")
+_PROCESS = ("route", "generation", "process")
+
+
+def matrix_report(trace: Trace) -> pl.DataFrame:
+    """Report a row a case and route, in the order of their names.
+
+    Stopwatch values come from processes that no profiler ever ran in, and are medians over
+    generations of the median within. The overhead factor is the median over profiled processes,
+    counts and device time are medians over the recorded calls.
+    """
+    timed = trace.samples.sort("generation", "turn").with_columns(
+        call_wall=pl.col("wall_ns") / pl.col("calls"),
+        call_enqueue=pl.col("enqueue_ns") / pl.col("calls"),
+        plain=pl.col("profiler") == "none",
+    )
+    stopwatch = timed.filter(pl.col("plain").all().over(*_PROCESS))
+    throughput = stopwatch.filter(pl.col("mode") == "throughput")
+    latency = stopwatch.filter(pl.col("mode") == "latency")
+    graph = timed.filter((pl.col("mode") == "graph") & pl.col("plain"))
+    columns = [
+        _results(trace.witnesses),
+        throughput.group_by(_ROW).agg(
+            generations=pl.col("generation").n_unique(), batches=pl.len()
+        ),
+        _spreads(throughput, "call_wall", "throughput"),
+        _spreads(throughput, "call_enqueue", "enqueue"),
+        _spreads(latency, "call_wall", "latency"),
+        _spreads(graph, "call_wall", "graph"),
+        _overheads(timed),
+        _device(calls_report(trace)),
+    ]
+    report = pl.concat([part.select(_ROW) for part in columns]).unique()
+    for part in columns:
+        report = report.join(part, on=_ROW, how="left", nulls_equal=True)
+    return report.select(pl.col(name).cast(dtype) for name, dtype in MATRIX.items()).sort(
+        _ROW, nulls_last=True
+    )
+
+
+def _results(witnesses: pl.DataFrame) -> pl.DataFrame:
+    """Take one result a case and route: the worst that any of its processes saw."""
+    return (
+        witnesses.filter(pl.col("witness") == "result")
+        # "wrong…" comes before "not run", and "ok" after everything.
+        .sort(pl.col("value") == "ok", "value", descending=[False, True])
+        .group_by(_ROW, maintain_order=True)
+        .agg(result=pl.col("value").first())
+    )
+
+
+def _spreads(samples: pl.DataFrame, value: str, metric: str) -> pl.DataFrame:
+    generations = samples.group_by(*_ROW, "generation", maintain_order=True).agg(pl.col(value))
+    rows = generations.group_by(_ROW, maintain_order=True).agg(pl.col(value))
+    spreads = [spread(batches, LEVEL) for batches in rows[value].to_list()]
+    ends = {f"{metric}_ns": "value", f"{metric}_low_ns": "low", f"{metric}_high_ns": "high"}
+    return rows.select(_ROW).with_columns(
+        pl.Series(name, [_rounded(one, part) for one in spreads], pl.Int64)
+        for name, part in ends.items()
+    )
+
+
+def _rounded(one: Spread | None, part: str) -> int | None:
+    value: float | None = getattr(one, part, None)
+    return None if value is None else round(value)
+
+
+def _overheads(timed: pl.DataFrame) -> pl.DataFrame:
+    plain = pl.col("plain") & (pl.col("mode") == "throughput")
+    medians = timed.group_by(*_ROW, "generation", "process").agg(
+        profiled=pl.col("call_wall").filter(~pl.col("plain")).median(),
+        unprofiled=pl.col("call_wall").filter(plain).median(),
+    )
+    ratio = pl.col("profiled") / pl.col("unprofiled")
+    return medians.group_by(_ROW).agg(overhead_factor=ratio.median())
+
+
+def _device(calls: pl.DataFrame) -> pl.DataFrame:
+    # A count is one that some call had: of 4 and 5 the median is 4, not 4.5.
+    counts = pl.col("kernel_count", "copy_count", "readback_count")
+    return (
+        calls.filter(~pl.col("left_out"), pl.col("case").is_not_null())
+        .group_by(_ROW)
+        .agg(
+            counts.quantile(0.5, interpolation="lower"),
+            pl.col("device_time_ns").median().round(),
+        )
+    )

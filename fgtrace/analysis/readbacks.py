@@ -1,0 +1,150 @@
+"""Waits: the API calls in which the host waits for the device, and the copies it waits for."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fgtrace.analysis.links import host_api, launches
+from fgtrace.frames.nesting import innermost
+
+READBACKS = pl.Schema(
+    {
+        "device_event_id": pl.UInt32(),  # a copy from the device to the host
+        "readback": pl.Boolean(),  # whether the host waits for it; null where it cannot be known
+        "scalar": pl.Boolean(),  # of at most SCALAR_BYTES; null where the size is not known
+    }
+)
+
+WAITS = pl.Schema(
+    {
+        "event_id": pl.UInt32(),  # an API call
+        "wait": pl.Enum(["sync", "blocking_copy"]),
+        "dur_ns": pl.Int64(),
+    }
+)
+
+SCALAR_BYTES = 16
+
+_SYNC = r"^(cuda|hip|cu)(Device|Stream|Event|Ctx|Thread)Synchronize"
+_COPY = r"(?i)memcpy"
+_ASYNC = r"(?i)async"
+_READING_OPS = (
+    r"^aten::(item|_local_scalar_dense|is_nonzero|nonzero|masked_select|unique|_unique2?"
+    r"|equal|cpu|to|_to_copy|copy_)$"
+)
+"""Operators whose copy from the device the host needs, where the file has no byte counts."""
+
+
+def syncs(events: pl.DataFrame) -> pl.DataFrame:
+    """Select the synchronise calls, in order; a driver call inside a runtime call is not another.
+
+    Blocking copies are not among them, nor is a wait of a stream for an event.
+    """
+    found = host_api(events).filter(pl.col("name").cast(pl.String).str.contains(_SYNC))
+    return found.filter(innermost(found, found)["outer_id"].is_null())
+
+
+def waits(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+    """Make a row for each API call in which the host waits: synchronise calls, blocking copies."""
+    blocking = _copies(events, links).filter("blocks").unique("launch_event_id")
+    rows = [
+        syncs(events).select("event_id", "dur_ns", wait=pl.lit("sync")),
+        blocking.select("dur_ns", event_id="launch_event_id", wait=pl.lit("blocking_copy")).select(
+            "event_id", "dur_ns", "wait"
+        ),
+    ]
+    return pl.concat(rows).select(WAITS.names()).cast(WAITS).sort("event_id")
+
+
+def readbacks(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+    """Say of each copy from the device to the host whether the host waits for it.
+
+    It does when the copy's API call blocks, or when the same thread waits until after the copy's
+    end before its next launch. Without byte counts the operator's name is enough.
+    """
+    copies = _copies(events, links).filter(pl.col("copy_kind") == "DtoH")
+    thread = ["part", "process", "thread"]
+    next_launch = (
+        launches(events)
+        .sort("start_ns", "event_id")
+        .select(*thread, "start_ns", next_launch_ns="start_ns")
+    )
+    last_sync = (
+        syncs(events)
+        .sort("start_ns", "event_id")
+        .select(
+            *thread,
+            sync_start_ns="start_ns",
+            sync_end_ns=pl.col("start_ns") + pl.col("dur_ns"),
+        )
+    )
+    waited_for = (pl.col("sync_start_ns") >= pl.col("start_ns")) & (
+        pl.col("sync_end_ns") >= pl.col("copy_end_ns")
+    )
+    named = pl.col("bytes").is_null() & pl.col("op").str.contains(_READING_OPS)
+    return (
+        copies.sort("start_ns", "device_event_id")
+        .join_asof(
+            next_launch,
+            on="start_ns",
+            by=thread,
+            strategy="forward",
+            allow_exact_matches=False,
+            check_sortedness=False,
+        )
+        .with_columns(pl.col("next_launch_ns").fill_null(2**63 - 1))
+        .sort("next_launch_ns", "device_event_id")
+        .join_asof(
+            last_sync,
+            left_on="next_launch_ns",
+            right_on="sync_start_ns",
+            by=thread,
+            check_sortedness=False,
+        )
+        .select(
+            "device_event_id",
+            readback=pl.when(pl.col("launch_event_id").is_not_null()).then(
+                pl.col("blocks") | waited_for.fill_null(False) | named.fill_null(False)
+            ),
+            scalar=pl.col("bytes") <= SCALAR_BYTES,
+        )
+        .sort("device_event_id")
+        .select(READBACKS.names())
+        .cast(READBACKS)
+    )
+
+
+def _copies(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+    # A row a copy, with its API call (`start_ns`, `dur_ns`, `thread`, ...) where that is known.
+    api = host_api(events).select(
+        "part",
+        "process",
+        "thread",
+        "start_ns",
+        "dur_ns",
+        launch_event_id="event_id",
+        api=pl.col("name").cast(pl.String),
+    )
+    ops = events.select(op_event_id="event_id", op=pl.col("name").cast(pl.String))
+    copies = events.filter(pl.col("kind") == "memcpy").select(
+        "bytes",
+        "copy_kind",
+        device_event_id="event_id",
+        copy_end_ns=pl.col("start_ns") + pl.col("dur_ns"),
+    )
+    is_copy_call = pl.col("api").str.contains(_COPY)
+    # A copy to pageable memory blocks in spite of its name: it returns after the copy's end. The
+    # same order of a copy within the device or to it says nothing.
+    outlasts = (pl.col("copy_kind") == "DtoH") & (
+        pl.col("start_ns") + pl.col("dur_ns") >= pl.col("copy_end_ns")
+    )
+    return (
+        copies.join(links, on="device_event_id", how="left", maintain_order="left")
+        .join(api, on="launch_event_id", how="left", maintain_order="left")
+        .join(ops, on="op_event_id", how="left", maintain_order="left")
+        .with_columns(
+            blocks=(is_copy_call & (~pl.col("api").str.contains(_ASYNC) | outlasts)).fill_null(
+                False
+            )
+        )
+    )

@@ -1,0 +1,187 @@
+"""`fgtrace collect`: record, make the run, put it in place, say what came out."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fgtrace import __version__
+from fgtrace.cli.names import CASE, FORMAT, ROUTE
+from fgtrace.cli.output import tell
+from fgtrace.cli.progress import Progress
+from fgtrace.cli.recording_errors import told_as_fgtrace_errors
+from fgtrace.errors import ExitCode, FgtraceError
+
+if TYPE_CHECKING:
+    from fgtrace.frames.trace import Trace
+
+RUNS = Path("runs")
+SUFFIX = ".fgtrace"
+WRONG = "wrong-result"
+TOLD = ("route-not-run", "reduced-parameters")
+"""The kinds of notes that say why the table is not what was expected."""
+
+
+@click.command()
+@click.option("--case", "cases", type=CASE, multiple=True, metavar="NAME|all", help="what to run")
+@click.option("--route", "routes", type=ROUTE, multiple=True, help="every one that can, without")
+@click.option(
+    "--env", "environments", multiple=True, metavar="ROUTE=PYTHON", help="a route's interpreter"
+)
+@click.option("--device", default="auto", help="auto, cpu, cuda[:N], xpu[:N] or flagos[:N]")
+@click.option("--profiler", default="auto", help="auto, kineto or none")
+@click.option("--formal", is_flag=True, help="six generations of processes at least")
+@click.option("--protocol", metavar="NAME", help="quick, formal or founding")
+@click.option("--budget", "budget_s", type=float, help="seconds for more generations (--formal)")
+@click.option("--param", "params", multiple=True, metavar="NAME=N", help="a case's parameter")
+@click.option("--set", "variables", multiple=True, metavar="K=V", help="set in every process")
+@click.option("--profile-calls", type=int, metavar="N", help="calls a profile records (100)")
+@click.option("--l2", type=click.Choice(("warm", "cold")), default="warm", help="state of the L2")
+@click.option("--graph", is_flag=True, help="time replays of a captured graph too")
+@click.option("--seed", type=int, default=1234, help="of the order of turns")
+@click.option(
+    "--from",
+    "recording",
+    type=click.Path(path_type=Path),
+    metavar="RECORDING",
+    help="make the run of what the one-file recorder wrote",
+)
+@click.option("--force", is_flag=True, help="replace a run that exists")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN", help="the run")
+@click.option("--format", "form", type=FORMAT, default="table", help="table, json, csv or markdown")
+def collect(
+    recording: Path | None, output: Path | None, force: bool, form: str, **options: Any
+) -> None:
+    """Check, time and profile cases by several routes, and write a run.
+
+    Without --route every route that can run here takes part. The stopwatch and the profiler never
+    share a process. The default takes seconds and says `quick`; publish from --formal.
+    """
+    # Polars takes 0.2 s to import, and `--help` and completion need none of it.
+    from fgtrace.analysis.matrix import matrix_report
+    from fgtrace.cli.answers import emit_answer
+    from fgtrace.views import build
+    from fgtrace.views.notices import notices
+    from fgtrace_collectors.place import free_name, placed
+
+    with told_as_fgtrace_errors(), _ending_like_interrupts(), Progress() as progress:
+        if recording is not None:
+            _refuse_beside_recording(options)
+            name = recording.name.removesuffix(".zip").removesuffix(SUFFIX)
+        else:
+            name = _name(options["cases"])
+        target = output or free_name(RUNS / f"{name}{SUFFIX}")
+        with placed(target, force=force) as folder:
+            if recording is not None:
+                trace = _make_run(recording, folder, target)
+            else:
+                with tempfile.TemporaryDirectory(prefix="fgtrace-") as temporary:
+                    _record(Path(temporary), options, progress.show)
+                    trace = _make_run(Path(temporary) / "recording", folder, target)
+    beside = notices(trace)
+    emit_answer(build.report_answer("matrix", matrix_report(trace), beside), beside, form)
+    tell([note.message for note in beside.notes if note.kind in TOLD], "note")
+    tell([f"wrote {target}", f"next: fgtrace show phases {target}"], "note")
+    wrong = [warning.message for warning in beside.warnings if warning.kind == WRONG]
+    if wrong:
+        raise FgtraceError(
+            f"wrong results: {'; '.join(wrong)}",
+            hint=f"the run was kept and is marked: fgtrace show notes {target}",
+            kind=WRONG,
+            exit_code=ExitCode.FAILED,
+        )
+
+
+def _record(temporary: Path, options: dict[str, Any], progress: Any) -> None:
+    """Record into `temporary`/recording, through the same file that travels to other machines."""
+    from fgtrace_collectors.bundle import bundle
+    from fgtrace_collectors.recorder.plan import make_plan
+    from fgtrace_collectors.recorder.protocol import record
+    from fgtrace_collectors.registry import installed_registry
+
+    registry = installed_registry()
+    cold = options.pop("l2") == "cold"
+    plan = make_plan(
+        registry,
+        **options,
+        cold=cold,
+        command=("fgtrace", *sys.argv[1:]),
+        tool=f"fgtrace {__version__}",
+    )
+    recorder = temporary / "recorder.pyz"
+    recorder.write_bytes(bundle(registry))
+    folder = temporary / "recording"
+    folder.mkdir()
+    record(
+        plan, registry, recorder=recorder, python=sys.executable, folder=folder, progress=progress
+    )
+
+
+def _make_run(recording: Path, folder: Path, target: Path) -> Trace:
+    from fgtrace.frames.store import save_run
+    from fgtrace.opening import PartSource, analysed
+    from fgtrace_collectors.assemble import assemble, unpacked
+
+    with unpacked(recording) as unpacked_recording:
+        found = assemble(unpacked_recording, folder)
+    trace = analysed(
+        [
+            PartSource(
+                recorded=profile.recorded,
+                source=profile.source,
+                route=profile.route,
+                generation=profile.generation,
+                profiler="kineto",
+            )
+            for profile in found.profiles
+        ],
+        provenance=found.provenance,
+        samples=found.samples,
+        witnesses=found.witnesses,
+        calibration=found.calibration,
+        notes=found.notes,
+        source=target.name,
+    )
+    save_run(trace, folder, name=target.name.removesuffix(SUFFIX))
+    return trace
+
+
+def _name(cases: tuple[str, ...]) -> str:
+    if not cases:
+        raise FgtraceError(
+            "no case was given",
+            hint="--case NAME, or --case all; `fgtrace cases` lists them",
+            kind="usage",
+            exit_code=ExitCode.USAGE,
+        )
+    return cases[0] if len(cases) == 1 else "several"
+
+
+def _refuse_beside_recording(options: dict[str, Any]) -> None:
+    given = [name for name in ("cases", "routes", "environments", "params") if options[name]]
+    if given or options["formal"] or options["protocol"]:
+        raise FgtraceError(
+            "--from makes a run of what was recorded: it takes no option of a recording",
+            hint="give those to the recorder",
+            kind="usage",
+            exit_code=ExitCode.USAGE,
+        )
+
+
+@contextlib.contextmanager
+def _ending_like_interrupts() -> Iterator[None]:
+    """Treat a request to end as Ctrl-C, so that children and temporaries go too."""
+    from fgtrace_collectors.recorder.main import interrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

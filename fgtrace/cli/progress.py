@@ -1,0 +1,31 @@
+"""Progress on stderr: one line that is written over, and only on a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+
+
+class Progress:
+    """Shows what is going on and for how long; leaves nothing behind."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._write("")
+
+    def show(self, text: str) -> None:
+        """Say what is being done now."""
+        self._write(f"{time.monotonic() - self._began:5.0f} s  {text}")
+
+    def _write(self, text: str) -> None:
+        if self._terminal:
+            width = shutil.get_terminal_size().columns - 1
+            sys.stderr.write(f"\r\x1b[K{text[:width]}")
+            sys.stderr.flush()

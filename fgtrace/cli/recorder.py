@@ -1,0 +1,53 @@
+"""`fgtrace recorder`: the recorder as one file, for machines where nothing can be installed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from fgtrace.cli.output import emit
+from fgtrace.errors import ExitCode, FgtraceError
+
+
+@click.command()
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("fgtrace-recorder.pyz"),
+    show_default=True,
+    metavar="FILE.pyz",
+    help="the file to write",
+)
+@click.option("--force", is_flag=True, help="replace a file that exists")
+def recorder(output: Path, force: bool) -> None:
+    """Write the recorder and the cases as one file that runs under any Python from 3.9 on.
+
+    It runs the protocol of `collect` under the torch that is there and writes a recording, of
+    which `fgtrace collect --from RECORDING` makes a run here.
+    """
+    from fgtrace_collectors.bundle import bundle
+    from fgtrace_collectors.registry import installed_registry
+
+    if output.exists() and not force:
+        raise _unwritable(f"{output} exists", "give another -o, or --force to replace it")
+    try:
+        aside = output.with_name(f".{output.name}.{os.getpid()}")
+        aside.write_bytes(bundle(installed_registry()))
+        aside.chmod(0o755)
+        aside.replace(output)
+    except OSError as error:
+        raise _unwritable(
+            f"{output} cannot be written: {error.strerror}", "give another place with -o"
+        ) from None
+    emit(
+        f"wrote {output}\n"
+        f"there:  python3 {output.name} --case all --formal -o recording.zip\n"
+        "here:   fgtrace collect --from recording.zip\n"
+    )
+
+
+def _unwritable(message: str, hint: str) -> FgtraceError:
+    return FgtraceError(message, hint=hint, kind="unwritable", exit_code=ExitCode.USAGE)

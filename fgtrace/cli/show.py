@@ -1,0 +1,90 @@
+"""`fgtrace show`: one report of a trace, as a table or as data."""
+
+from __future__ import annotations
+
+import re
+import signal
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from fgtrace.cli.names import FORMAT, Names
+from fgtrace.errors import ExitCode, FgtraceError
+
+REPORTS = {
+    "summary": "fgtrace.analysis.summary:summarise",
+    "calls": "fgtrace.analysis.calls:calls_report",
+    "phases": "fgtrace.analysis.phases:phases_report",
+    "kernels": "fgtrace.analysis.kernels:kernels_report",
+    "matrix": "fgtrace.analysis.matrix:matrix_report",
+    "notes": "fgtrace.views.notices:notes_report",
+}
+"""The reports, and the function from a trace that makes each."""
+
+
+def _pattern(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> re.Pattern[str] | None:
+    try:
+        return None if value is None else re.compile(value)
+    except re.error as error:
+        raise FgtraceError(
+            f"--filter {value!r} is no regular expression: {error}",
+            hint=r"a backslash takes the meaning from a character: \(, \[, \*, \.",
+            kind="usage",
+            exit_code=ExitCode.USAGE,
+        ) from error
+
+
+@click.command(
+    epilog="Reports: summary (counts and times of the whole trace), calls (a row a call), phases "
+    "(what a call's parts took), kernels (by name), matrix (a row a case and route), notes "
+    "(repairs, guesses and doubts)."
+)
+@click.argument("report", type=Names("report", tuple(REPORTS)))
+@click.argument("path", type=click.Path(path_type=Path), metavar="TRACE")
+@click.option("--format", "form", type=FORMAT, default="table", help="table, json, csv or markdown")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="at most N rows")
+@click.option(
+    "--filter",
+    "pattern",
+    callback=_pattern,
+    metavar="RE",
+    help="only rows in whose names the regular expression is found",
+)
+@click.option("--raw-names", is_flag=True, help="names in CSV as they were recorded, not escaped")
+@click.option("--strict", is_flag=True, help="exit with 3 when the trace was read in part only")
+@click.pass_context
+def show(
+    ctx: click.Context,
+    report: str,
+    path: Path,
+    form: str,
+    limit: int | None,
+    pattern: re.Pattern[str] | None,
+    raw_names: bool,
+    strict: bool,
+) -> None:
+    """Print REPORT of TRACE: a run, its zip, or a profiler's file."""
+    # Polars takes 0.2 s to import, and `--help` and completion need none of it.
+    from fgtrace.cli.answers import emit_answer
+    from fgtrace.opening import open_trace
+    from fgtrace.views import build
+    from fgtrace.views.notices import notices
+
+    # Polars' handler would have a blocked read started again, and Ctrl-C wait for its end.
+    signal.siginterrupt(signal.SIGINT, True)
+    if report == "summary" and (pattern or limit):
+        raise click.UsageError("the summary has no rows for --filter or --limit to choose from")
+    trace = open_trace(path)
+    beside = notices(trace)
+    module, function = REPORTS[report].split(":")
+    result = getattr(import_module(module), function)(trace)
+    if report == "summary":
+        answer = build.summary_answer(result, trace.source, beside)
+    else:
+        answer = build.report_answer(report, result, beside, pattern, limit)
+    emit_answer(answer, beside, form, raw_names=raw_names)
+    if strict and answer.document["outcome"] == "partial":
+        ctx.exit(ExitCode.UNREADABLE)

@@ -1,0 +1,57 @@
+"""Repairs, drops, guesses and doubts that the reader of a trace must be told of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from fgtrace.frames.schema import NOTES
+
+KINDS = {
+    "event-without-time": "events have no start that can be read and are left out",
+    "events-not-read": "events of a phase that the reader does not know are left out",
+    "first-call-left-out": "a first call over three times the median is not in medians",
+    "interpreted": "Triton ran in its interpreter: correctness only, not a timing",
+    "launch-without-device-row": "launches own no device row although the device was recorded",
+    "measured-compilation": "kernels were compiled or tuned inside a measured batch",
+    "no-calls": "no range marks the calls",
+    "no-device-activity": "no device work was recorded",
+    "not-a-device-timing": "the host ran the case: no device's timing can be taken from it",
+    "quick": "one generation, so differences between processes are not seen",
+    "reduced-parameters": "the case ran smaller than its default",
+    "route-not-run": "a route could not run here",
+    "unlinked": "device events have no launch in the file",
+    "wrong-result": "a route's result differs from the reference",
+}
+"""The closed list of kinds, and what each means."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """One row of the `notes` frame."""
+
+    level: Literal["info", "warning"]
+    kind: str
+    count: int
+    message: str
+    option: str | None = None
+    part: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.kind!r} is not in the list of note kinds")
+
+
+def notes_frame(notes: Sequence[Note]) -> pl.DataFrame:
+    """Make the `notes` frame from notes, in their order."""
+    return pl.DataFrame(
+        [
+            (note.level, note.kind, note.count, note.message, note.option, note.part)
+            for note in notes
+        ],
+        schema=NOTES,
+        orient="row",
+    )

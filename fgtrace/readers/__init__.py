@@ -1,0 +1,1 @@
+"""Readers: from a profiler's file to the typed frames, one module a format."""

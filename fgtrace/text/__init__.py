@@ -1,0 +1,1 @@
+"""Tables and data as text."""

@@ -1,0 +1,1 @@
+"""What screens, pages and tables show, without how they draw it."""

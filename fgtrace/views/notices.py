@@ -1,0 +1,66 @@
+"""What the reader of a report must be told beside its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from fgtrace.analysis.summary import Notice
+from fgtrace.frames.notes import KINDS
+from fgtrace.frames.trace import Trace
+from fgtrace.units import printable
+
+BANNERS = {
+    "quick": f"quick: {KINDS['quick']}",
+    "interpreted": "interpreted: correctness only, not a timing",
+    "not-a-device-timing": f"cpu: {KINDS['not-a-device-timing']}",
+}
+"""The kinds of notes that stand above every table, and how."""
+
+ABSENT = ("no-calls", "no-device-activity")
+"""The kinds of notes that explain why a report has no rows."""
+
+
+@dataclass(frozen=True)
+class Notices:
+    """The notes of a trace, sorted by how they are shown."""
+
+    banners: tuple[str, ...]
+    warnings: tuple[Notice, ...]
+    notes: tuple[Notice, ...]
+
+    @property
+    def outcome(self) -> str:
+        """Say in a word what the reader of the rows must know."""
+        return "ok-with-warnings" if self.warnings else "ok"
+
+    def lines(self) -> list[str]:
+        """Give a line a warning that no banner says."""
+        told = [warning for warning in self.warnings if warning.kind not in BANNERS]
+        return [f"{one.kind}: {printable(one.message)}" for one in told]
+
+    def why_empty(self) -> tuple[str, ...]:
+        """Give a sentence a note that explains a report without rows."""
+        told = [note for note in (*self.warnings, *self.notes) if note.kind in ABSENT]
+        return tuple(f"No rows: {printable(note.message)}." for note in told)
+
+
+def notices(trace: Trace) -> Notices:
+    """Collect what belongs beside every report of `trace`."""
+    kinds = set(trace.notes["kind"])
+
+    def of_level(level: str) -> tuple[Notice, ...]:
+        found = trace.notes.filter(pl.col("level") == level).select("kind", "count", "message")
+        return tuple(Notice(*row) for row in found.iter_rows())
+
+    return Notices(
+        banners=tuple(banner for kind, banner in BANNERS.items() if kind in kinds),
+        warnings=of_level("warning"),
+        notes=of_level("info"),
+    )
+
+
+def notes_report(trace: Trace) -> pl.DataFrame:
+    """Report a row a note, in the order in which they were made."""
+    return trace.notes

@@ -1,0 +1,151 @@
+import csv
+import io
+import json
+import re
+import unicodedata
+
+import pytest
+
+from fgtrace.cli.show import REPORTS
+
+FORMATS = ("table", "json", "csv", "markdown")
+ROWS = {"calls": 2, "phases": 1, "kernels": 8, "matrix": 1, "notes": 0}
+
+
+def acts_on_a_terminal(text):
+    return {unicodedata.category(character) for character in text.replace("\n", "")} & {
+        "Cc",
+        "Cf",
+        "Cs",
+        "Zl",
+        "Zp",
+    }
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("report", REPORTS)
+def test_every_report_comes_in_every_format_and_is_safe_to_look_at(
+    fgtrace, hostile_trace, report, form
+):
+    result = fgtrace("show", report, hostile_trace, "--format", form)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.endswith("\n")
+    assert not acts_on_a_terminal(result.stdout)
+
+
+@pytest.mark.parametrize("report", ROWS)
+def test_json_has_outcome_warnings_notes_and_rows(fgtrace, hostile_trace, report):
+    document = json.loads(fgtrace("show", report, hostile_trace, "--format", "json").stdout)
+    assert list(document) == ["outcome", "warnings", "notes", "rows"]
+    assert document["outcome"] == "ok"
+    assert len(document["rows"]) == ROWS[report]
+
+
+def test_the_summary_has_its_metrics(fgtrace, hostile_trace):
+    document = json.loads(fgtrace("show", "summary", hostile_trace, "--format", "json").stdout)
+    assert list(document) == ["outcome", "warnings", "notes", "recorded", "parts", "metrics"]
+    assert document["metrics"]["kernel_count"] == 16
+    assert document["metrics"]["kernel_time_ns"] == 16 * 2500
+    table = fgtrace("show", "summary", hostile_trace).stdout
+    assert re.search(r"^kernel time +40\.0 µs$", table, re.MULTILINE)
+    rows = dict(
+        csv.reader(io.StringIO(fgtrace("show", "summary", hostile_trace, "--format=csv").stdout))
+    )
+    assert rows["kernel_count"] == "16"
+
+
+def test_json_gives_names_as_they_were_and_csv_escapes_them(fgtrace, hostile_trace):
+    def names(*options):
+        return fgtrace("show", "kernels", hostile_trace, *options).stdout
+
+    def csv_names(*options):
+        rows = csv.DictReader(io.StringIO(names("--format", "csv", *options)))
+        return {row["name"] for row in rows}
+
+    recorded = {row["name"] for row in json.loads(names("--format", "json"))["rows"]}
+    assert "\x1b]0;title\x07\x1b[2J" in recorded
+    assert csv_names("--raw-names") == recorded
+    escaped = csv_names()
+    assert "'=cmd|' /C calc'!A0" in escaped
+    assert r"\x1b]0;title\x07\x1b[2J" in escaped
+    assert r"safe\u202egnp.exe" in escaped
+
+
+def test_a_filter_and_a_limit_choose_rows_and_say_what_was_left_out(fgtrace, hostile_trace):
+    result = fgtrace(
+        "show",
+        "kernels",
+        hostile_trace,
+        "--filter",
+        r"^(=|\[|核)",
+        "--limit",
+        2,
+        "--format",
+        "json",
+    )
+    assert len(json.loads(result.stdout)["rows"]) == 2
+    assert result.stderr == "fgtrace: note: 1 of 3 rows are left out by --limit 2.\n"
+    table = fgtrace("show", "kernels", hostile_trace, "--limit", 2)
+    assert "6 of 8 rows are left out by --limit 2." in table.stdout
+    assert table.stderr == ""
+
+
+@pytest.mark.parametrize("option", [("--filter", "x"), ("--limit", "1")])
+def test_a_summary_has_no_rows_to_choose_from(fgtrace, hostile_trace, option):
+    result = fgtrace("show", "summary", hostile_trace, *option)
+    assert result.returncode == 2
+    assert "the summary has no rows" in result.stderr
+
+
+def test_a_bad_regular_expression_is_a_usage_error(fgtrace, hostile_trace):
+    result = fgtrace("show", "kernels", hostile_trace, "--filter", "(")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("fgtrace: error: --filter '(' is no regular expression: ")
+
+
+@pytest.mark.parametrize("report", ["calls", "phases"])
+def test_without_calls_a_report_of_calls_has_no_rows_and_says_why(
+    fgtrace, trace_without_calls, report
+):
+    result = fgtrace("show", report, trace_without_calls, "--format", "json")
+    document = json.loads(result.stdout)
+    assert result.returncode == 0
+    assert document["rows"] == []
+    assert [note["kind"] for note in document["notes"]] == ["no-calls"]
+    assert result.stderr == "fgtrace: note: No rows: no range marks the calls.\n"
+    for form in ("table", "markdown"):
+        told = fgtrace("show", report, trace_without_calls, "--format", form)
+        assert "No rows: no range marks the calls." in told.stdout
+        assert told.stderr == ""
+
+
+def test_a_table_on_a_terminal_fits_it(hostile_trace):
+    pty = pytest.importorskip("pty")
+    lines = _on_a_terminal(pty, hostile_trace, columns=60)
+    assert any("…" in line for line in lines)
+    for line in lines:
+        assert sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line) <= 60 + sum(
+            unicodedata.combining(c) != 0 for c in line
+        )
+
+
+def _on_a_terminal(pty, trace, columns):
+    import os
+    import sys
+
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ["COLUMNS"] = str(columns)
+        os.execv(sys.executable, [sys.executable, "-m", "fgtrace", "show", "kernels", str(trace)])
+    written = b""
+    while True:
+        try:
+            block = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not block:
+            break
+        written += block
+    os.waitpid(child, 0)
+    return written.decode().splitlines()

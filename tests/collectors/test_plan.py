@@ -1,0 +1,139 @@
+"""The plan: options as they are typed, refused before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fgtrace_collectors.recorder.errors import UNAVAILABLE, USAGE, RecorderError
+from fgtrace_collectors.recorder.plan import (
+    Plan,
+    interpreted,
+    make_plan,
+    read_plan,
+    start_command,
+)
+from fgtrace_collectors.registry import installed_registry
+
+KNOWN = {"cases": ["repeat_values_known"]}
+
+
+def made(**options: object) -> Plan:
+    return make_plan(installed_registry(), **{**KNOWN, **options})  # type: ignore[arg-type]
+
+
+def refused(**options: object) -> RecorderError:
+    with pytest.raises(RecorderError) as caught:
+        made(**options)
+    return caught.value
+
+
+def test_the_default_is_one_quick_generation_by_every_registered_route() -> None:
+    plan = made()
+    assert plan.protocol.name == "quick"
+    assert plan.protocol.generations == 1
+    assert {"aten", "triton", "triton-readback", "flaggems"} <= {r.name for r in plan.routes}
+    assert not any(route.required for route in plan.routes)
+
+
+def test_all_means_every_case() -> None:
+    assert {case.name for case in made(cases=["all"]).cases} == set(installed_registry().cases)
+
+
+def test_a_formal_run_takes_at_least_six_generations() -> None:
+    assert made(formal=True).protocol.generations >= 6
+
+
+def test_the_founding_protocol_is_the_founding_issues() -> None:
+    protocol = made(protocol="founding").protocol
+    assert (protocol.warmup_calls, protocol.calls, protocol.batches) == (50, 200, 7)
+    assert not protocol.interleaved
+
+
+def test_a_cold_run_times_each_call_alone() -> None:
+    protocol = made(cold=True).protocol
+    assert protocol.batches == 0
+    assert protocol.latency_batches > 0
+
+
+def test_the_interpreter_gets_one_generation_of_three_calls() -> None:
+    protocol = interpreted(made(formal=True, budget_s=600.0).protocol)
+    assert (protocol.generations, protocol.calls, protocol.profile_calls) == (1, 3, 3)
+    assert protocol.budget_s == 0
+
+
+def test_an_unknown_case_is_a_usage_error_with_the_nearest_name() -> None:
+    error = refused(cases=["repeat_value_known"])
+    assert error.exit_code == USAGE
+    assert "did you mean repeat_values_known?" in error.hint
+
+
+def test_an_unknown_route_is_not_available_and_names_the_nearest() -> None:
+    error = refused(routes=["triton_readback"])
+    assert error.exit_code == UNAVAILABLE
+    assert "did you mean triton-readback?" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"params": ["rows=0"]}, "rows=0"),
+        ({"params": ["rows=-3"]}, "rows=-3"),
+        ({"params": ["rows=many"]}, "not a whole number"),
+        ({"params": ["rows"]}, "not NAME=VALUE"),
+        ({"params": ["colour=3"]}, "no chosen case has it"),
+        ({"cases": ["repeat_values_switched"], "params": ["readback=2"]}, "readback=2"),
+        ({"environments": ["aten"]}, "not NAME=VALUE"),
+        ({"variables": ["=x"]}, "not NAME=VALUE"),
+        ({"device": "gpu"}, "gpu"),
+        ({"device": "cuda:x"}, "cuda:x"),
+        ({"protocol": "slow"}, "slow"),
+        ({"protocol": "founding", "formal": True}, "exclude each other"),
+        ({"budget_s": 5.0}, "--formal"),
+        ({"profile_calls": 0}, "from 1"),
+        ({"profiler": "hipprof"}, "hipprof"),
+        ({"routes": ["aten"], "environments": ["triton=python3"]}, "not to be run"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused_and_named(
+    options: dict[str, object], said: str
+) -> None:
+    error = refused(**options)
+    assert error.exit_code == USAGE
+    assert said in f"{error.message} {error.hint}"
+    assert error.hint
+    assert "\n" not in error.message
+
+
+def test_a_plan_survives_its_file(tmp_path: Path) -> None:
+    plan = made(formal=True, params=["rows=7"], variables=["A=1"], environments=["aten=python3"])
+    path = tmp_path / "plan.json"
+    path.write_text(plan.to_json())
+    assert read_plan(path) == plan
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"format": 99}', '{"format": 1, "cases": 3}']
+)
+def test_what_is_no_plan_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(text)
+    with pytest.raises(RecorderError) as caught:
+        read_plan(path)
+    assert caught.value.exit_code == USAGE
+    assert str(path) in caught.value.message
+
+
+def test_an_environment_is_an_interpreter_or_shell_text_that_ends_in_one(tmp_path: Path) -> None:
+    interpreter = tmp_path / "python"
+    interpreter.touch(0o755)
+    assert start_command(None, "py", ["x"]) == ["py", "x"]
+    assert start_command(str(interpreter), "py", ["x"]) == [str(interpreter), "x"]
+    assert start_command(". r5/activate; exec python", "py", ["x"]) == [
+        "sh",
+        "-c",
+        '. r5/activate; exec python "$@"',
+        "sh",
+        "x",
+    ]

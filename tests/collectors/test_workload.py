@@ -1,0 +1,64 @@
+"""Whether a result is right: dtype, shape, exact values, and what is said where it is not."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="results are tensors", exc_type=ImportError)
+
+from fgtrace_collectors.recorder.workload import difference, effective_parameters  # noqa: E402
+from fgtrace_kernels.cases import REPEAT_VALUES_KNOWN  # noqa: E402
+
+
+def compared(actual: object, expected: object, rtol: float = 0.0, atol: float = 0.0) -> str:
+    return difference(torch, actual, expected, rtol, atol)
+
+
+def test_equal_integers_are_ok() -> None:
+    assert compared(torch.tensor([1, 2]), torch.tensor([1, 2])) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("actual", "said"),
+    [
+        (torch.tensor([1, 2], dtype=torch.int32), "dtype is torch.int32, expected torch.int64"),
+        (torch.tensor([[1, 2]]), "shape is (1, 2), expected (2,)"),
+        (torch.tensor([1, 3]), "1 of 2 values differ, first at (1,): 3, expected 2"),
+        (None, "a NoneType came back, not a tensor"),
+    ],
+)
+def test_a_difference_is_said_in_one_sentence(actual: object, said: str) -> None:
+    assert compared(actual, torch.tensor([1, 2])) == said
+
+
+def test_integers_have_no_tolerance() -> None:
+    assert compared(torch.tensor([10_000]), torch.tensor([10_001]), rtol=0.1) != "ok"
+
+
+def test_floats_are_equal_within_the_cases_tolerance_only() -> None:
+    near, right = torch.tensor([1.0001]), torch.tensor([1.0])
+    assert compared(near, right) != "ok"
+    assert compared(near, right, rtol=1e-3) == "ok"
+    assert compared(torch.tensor([float("nan")]), right, rtol=1e-3) != "ok"
+
+
+def test_only_what_nobody_asked_for_is_shrunk_for_the_interpreter() -> None:
+    assert effective_parameters(REPEAT_VALUES_KNOWN, {}, interpreted=False) == (
+        {"rows": 17096, "items": 854524},
+        False,
+    )
+    assert effective_parameters(REPEAT_VALUES_KNOWN, {}, interpreted=True) == (
+        {"rows": 64, "items": 3200},
+        True,
+    )
+    assert effective_parameters(REPEAT_VALUES_KNOWN, {"rows": 5}, interpreted=True)[0] == {
+        "rows": 5,
+        "items": 3200,
+    }
+
+
+def test_a_case_without_interpreted_values_keeps_its_defaults() -> None:
+    param = SimpleNamespace(name="n", default=9, interpreted=None)
+    assert effective_parameters(SimpleNamespace(params=(param,)), {}, True) == ({"n": 9}, False)

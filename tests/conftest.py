@@ -1,0 +1,104 @@
+"""What the tests of several packages share: a builder of small traces, and the shared folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BASE_NS = 4_812_000_000_000_000  # a real clock: its microseconds do not fit a float exactly
+
+
+def microseconds(ns: int) -> str:
+    sign = "-" if ns < 0 else ""
+    return f"{sign}{abs(ns) // 1000}.{abs(ns) % 1000:03}"
+
+
+class TraceBuilder:
+    """Writes a Kineto file event by event. Times are nanoseconds after `BASE_NS`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lines: list[str] = []
+        self.metadata: dict[str, Any] = {"schemaVersion": 1}
+        self.correlation = 100
+
+    def event(
+        self,
+        category: str,
+        name: str,
+        start: int,
+        dur: int,
+        *,
+        pid: int | str = 1,
+        tid: int | str = 1,
+        ph: str = "X",
+        **args: Any,
+    ) -> TraceBuilder:
+        head = {"ph": ph, "cat": category, "name": name, "pid": pid, "tid": tid, "args": args}
+        times = f'"ts": {microseconds(BASE_NS + start)}, "dur": {microseconds(dur)}'
+        self.lines.append(f"{json.dumps(head)[:-1]}, {times}}}")
+        return self
+
+    def op(self, name: str, start: int, dur: int, **more: Any) -> TraceBuilder:
+        return self.event("cpu_op", name, start, dur, **more)
+
+    def range(self, name: str, start: int, dur: int, **more: Any) -> TraceBuilder:
+        return self.event("user_annotation", name, start, dur, **more)
+
+    def api(self, name: str, start: int, dur: int, **more: Any) -> TraceBuilder:
+        self.correlation += 1
+        return self.event(
+            "cuda_runtime", name, start, dur, **{"correlation": self.correlation, **more}
+        )
+
+    def work(
+        self, name: str, start: int, dur: int, *, category: str = "kernel", **args: Any
+    ) -> TraceBuilder:
+        """Device work of the last API call, unless a correlation is given."""
+        defaults = {"device": 0, "stream": 7, "correlation": self.correlation}
+        return self.event(category, name, start, dur, pid=0, tid=7, **{**defaults, **args})
+
+    def kernel(self, name: str, launch: int, start: int, dur: int, **more: Any) -> TraceBuilder:
+        """A launch of 2000 ns and its kernel."""
+        return self.api("cudaLaunchKernel", launch, 2000, **more).work(name, start, dur)
+
+    def readback(self, launch: int, start: int, *, size: int = 8) -> TraceBuilder:
+        """A copy to the host of 1000 ns, and a wait that ends 500 ns after it."""
+        self.api("cudaMemcpyAsync", launch, 1000)
+        name = "Memcpy DtoH (Device -> Pinned)"
+        self.work(name, start, 1000, category="gpu_memcpy", bytes=size)
+        return self.api("cudaStreamSynchronize", launch + 1100, start + 1500 - (launch + 1100))
+
+    def text(self) -> str:
+        events = ",\n".join(self.lines)
+        return f'{json.dumps(self.metadata)[:-1]}, "traceEvents": [\n{events}\n]}}'
+
+    def write(self, name: str = "trace.json") -> Path:
+        path = self.folder / name
+        path.write_text(self.text())
+        return path
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> TraceBuilder:
+    return TraceBuilder(tmp_path)
+
+
+@pytest.fixture
+def new_trace(tmp_path: Path) -> Callable[[], TraceBuilder]:
+    return lambda: TraceBuilder(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of recordings that lies beside the project, where there is one."""
+    beside = Path(__file__).parents[2] / "shared"
+    folder = Path(os.environ.get("FGTRACE_SHARED", beside))
+    if not (folder / "oracles").is_dir():
+        pytest.skip(f"no shared recordings: {folder.name} is not there (set FGTRACE_SHARED)")
+    return folder

@@ -1,0 +1,94 @@
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fgtrace.frames.nesting import innermost, nest
+from fgtrace.frames.schema import EVENTS
+
+
+def host(*intervals, thread="1", kind="op"):
+    rows = sorted(intervals, key=lambda interval: (interval[0], -interval[1]))
+    return pl.DataFrame(
+        {
+            "event_id": range(len(rows)),
+            "part": 0,
+            "kind": kind,
+            "name": "",
+            "process": "1",
+            "thread": thread,
+            "start_ns": [start for start, _ in rows],
+            "dur_ns": [dur for _, dur in rows],
+        },
+        schema_overrides={name: EVENTS[name] for name in ("event_id", "part", "kind")}
+        | {"process": pl.Categorical(), "thread": pl.Categorical()},
+    )
+
+
+def parents(events):
+    return events["parent_id"].to_list()
+
+
+def test_the_parent_is_the_innermost_event_around():
+    events = nest(host((0, 100), (10, 50), (20, 10), (70, 10)))
+    assert parents(events) == [None, 0, 1, 0]
+    assert events["depth"].to_list() == [0, 1, 2, 1]
+
+
+def test_events_that_follow_each_other_without_a_gap_are_siblings():
+    assert parents(nest(host((0, 10), (10, 5), (10, 0)))) == [None, None, 1]
+
+
+def test_of_two_equal_intervals_the_first_is_the_outer_one():
+    assert parents(nest(host((0, 10), (0, 10)))) == [None, 0]
+
+
+def test_events_that_cross_enclose_neither_and_lose_nothing():
+    # A child ends 1 ns after its parent; what lies in both belongs to the later one.
+    events = nest(host((0, 960), (959, 20), (965, 5)))
+    assert events.height == 3
+    assert parents(events) == [None, None, 1]
+
+
+def test_threads_and_processes_do_not_enclose_each_other():
+    rows = host((0, 100), (10, 10), (20, 10)).with_columns(
+        thread=pl.Series(["1", "2", "1"], dtype=pl.Categorical()),
+        process=pl.Series(["1", "1", "2"], dtype=pl.Categorical()),
+    )
+    assert parents(nest(rows)) == [None, None, None]
+
+
+def test_device_work_and_counters_have_no_parent():
+    rows = host((0, 100), (10, 10), (20, 10)).with_columns(
+        kind=pl.Series(["op", "kernel", "counter"], dtype=EVENTS["kind"])
+    )
+    nested = nest(rows)
+    assert parents(nested) == [None, None, None]
+    assert nested["depth"].to_list() == [0, None, None]
+
+
+intervals = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=25)
+
+
+def enclosing(inner, outer_rows):
+    start, end, event_id = inner
+    around = [
+        (other_start, -other_end, other)
+        for other_start, other_end, other in outer_rows
+        if other != event_id
+        and other_start <= start < other_end
+        and other_end >= end
+        and (other_start, -other_end, other) < (start, -end, event_id)
+    ]
+    return max(around)[2] if around else None
+
+
+@given(intervals, st.integers(0, 3))
+def test_the_innermost_event_agrees_with_looking_at_every_pair(rows, every):
+    events = host(*rows)
+    outer = events.filter(pl.col("event_id") % (every + 1) == 0)
+    ends = pl.col("start_ns") + pl.col("dur_ns")
+    triples = events.select("start_ns", ends.alias("end"), "event_id").rows()
+    outer_triples = outer.select("start_ns", ends.alias("end"), "event_id").rows()
+    found = innermost(events, outer)
+    assert found["event_id"].to_list() == events["event_id"].to_list()
+    assert found["outer_id"].to_list() == [enclosing(row, outer_triples) for row in triples]

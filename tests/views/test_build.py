@@ -1,0 +1,213 @@
+import re
+
+import polars as pl
+import pytest
+
+from fgtrace.analysis.calls import CALLS_REPORT
+from fgtrace.analysis.kernels import KERNELS
+from fgtrace.analysis.matrix import MATRIX
+from fgtrace.analysis.phases import PHASES
+from fgtrace.analysis.summary import Metrics, Notice, PartSummary, Recorded, Summary
+from fgtrace.frames.schema import NOTES
+from fgtrace.views.build import LAYOUTS, build_table, report_answer, summary_answer
+from fgtrace.views.notices import Notices
+
+SCHEMAS = {
+    "calls": CALLS_REPORT,
+    "phases": PHASES,
+    "kernels": KERNELS,
+    "matrix": MATRIX,
+    "notes": NOTES,
+}
+
+QUIET = Notices(banners=(), warnings=(), notes=())
+
+KERNEL_NAMES = ("scan", "\x1b[31mgather", "[bold]expand", "=cmd()", None)
+
+
+def kernels(*names):
+    rows = [(name, 1200, 41_300, 0.25, 1, 2, 3, 4) for name in names]
+    return pl.DataFrame(rows, schema=KERNELS, orient="row")
+
+
+def matrix(**values):
+    row = dict.fromkeys(MATRIX) | {"case": "repeat", "route": "aten"} | values
+    return pl.DataFrame([row], schema=MATRIX)
+
+
+def cells(table, row=0):
+    """A row's cells by heading; the headings of the intervals are those before them."""
+    titles = [column.title for column in table.columns]
+    return {
+        f"{titles[place - 1]} {title}" if title == "95 %" else title: text
+        for place, (title, text) in enumerate(zip(titles, table.rows[row], strict=True))
+    }
+
+
+@pytest.mark.parametrize("report", LAYOUTS)
+def test_every_report_has_a_table_even_when_it_has_no_rows(report):
+    table = build_table(report, pl.DataFrame(schema=SCHEMAS[report]))
+    assert table.rows == ()
+    assert table.columns
+
+
+@pytest.mark.parametrize("report", LAYOUTS)
+def test_a_row_of_which_nothing_is_known_is_shown_by_dashes(report):
+    frame = pl.DataFrame([dict.fromkeys(SCHEMAS[report])], schema=SCHEMAS[report])
+    if report == "calls":
+        frame = frame.with_columns(index=pl.lit(0, pl.UInt32), left_out=False)
+    (row,) = build_table(report, frame).rows
+    assert set(row) <= {"—", "0"}
+
+
+def test_values_are_shown_in_their_units_and_names_escaped():
+    table = build_table("kernels", kernels("\x1b[31mgather"))
+    assert cells(table) == {
+        "count": "1\u202f200",
+        "total": "41.3 µs",
+        "share": "25.0 %",
+        "min": "1 ns",
+        "median": "2 ns",
+        "p95": "3 ns",
+        "max": "4 ns",
+        "kernel": r"\x1b[31mgather",
+    }
+
+
+def test_the_matrix_shows_intervals_beside_times_and_dashes_for_the_rest():
+    frame = matrix(
+        generations=6,
+        throughput_ns=45_100,
+        throughput_low_ns=44_200,
+        throughput_high_ns=46_000,
+        kernel_count=4,
+        overhead_factor=2.06,
+        result="ok",
+    )
+    assert cells(build_table("matrix", frame)) == {
+        "route": "aten",
+        "throughput": "45.1 µs",
+        "throughput 95 %": "44.2–46.0 µs",
+        "enqueue": "—",
+        "enqueue 95 %": "—",
+        "latency": "—",
+        "latency 95 %": "—",
+        "device": "—",
+        "kernels": "4",
+        "copies": "—",
+        "readbacks": "—",
+        "overhead": "2.06×",
+        "result": "ok",
+    }
+
+
+def test_a_single_case_is_named_in_the_title_and_several_in_a_column():
+    one = matrix()
+    assert build_table("matrix", one).title == "Routes of repeat"
+    two = build_table("matrix", pl.concat([one, matrix(case="other")]))
+    assert two.title == "Routes"
+    assert [row[0] for row in two.rows] == ["repeat", "other"]
+
+
+def test_graph_replays_have_a_column_only_where_there_are_any():
+    assert "graph" not in cells(build_table("matrix", matrix()))
+    assert cells(build_table("matrix", matrix(graph_ns=12_000)))["graph"] == "12.0 µs"
+
+
+@pytest.mark.parametrize(("generations", "said"), [(1, "one process"), (6, "up to 6 generations")])
+def test_the_matrix_says_what_its_intervals_cover(generations, said):
+    frame = matrix(generations=generations, throughput_low_ns=1, throughput_high_ns=2)
+    assert said in build_table("matrix", frame).footnotes[0]
+
+
+def test_a_matrix_without_intervals_does_not_explain_them():
+    footnotes = build_table("matrix", matrix(generations=1)).footnotes
+    assert not any("95 %" in footnote for footnote in footnotes)
+
+
+def test_a_call_that_is_not_in_medians_is_marked():
+    rows = [("c", "r", 0, index, 5, 1, 0, 0, 3, index == 0) for index in (0, 1)]
+    table = build_table("calls", pl.DataFrame(rows, schema=CALLS_REPORT, orient="row"))
+    assert [cells(table, row)["call"] for row in (0, 1)] == ["0†", "1"]
+    assert any(note.startswith("†") for note in table.footnotes)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("sca|exp", ["scan", "[bold]expand"]),
+        (r"^=", ["=cmd()"]),
+        ("nothing", []),
+        ("(?!x)^s", ["scan"]),
+    ],
+)
+def test_a_filter_keeps_the_rows_whose_names_match(pattern, found):
+    answer = report_answer("kernels", kernels(*KERNEL_NAMES), QUIET, re.compile(pattern))
+    assert [row["name"] for row in answer.document["rows"]] == found
+    assert len(answer.table.rows) == len(answer.rows) == len(found)
+
+
+def test_a_limit_says_how_many_rows_it_left_out():
+    answer = report_answer("kernels", kernels(*KERNEL_NAMES), QUIET, limit=2)
+    assert len(answer.rows) == len(answer.table.rows) == len(answer.document["rows"]) == 2
+    assert answer.cuts == ("3 of 5 rows are left out by --limit 2.",)
+    assert answer.table.footnotes[0] == answer.cuts[0]
+
+
+def test_a_limit_that_is_not_reached_leaves_nothing_out():
+    answer = report_answer("kernels", kernels("scan"), QUIET, limit=1)
+    assert len(answer.rows) == 1
+    assert answer.cuts == ()
+
+
+def test_a_report_without_rows_says_why_and_one_with_rows_does_not():
+    beside = Notices((), (), notes=(Notice("no-calls", 0, "no range marks the calls"),))
+    empty = report_answer("calls", pl.DataFrame(schema=CALLS_REPORT), beside)
+    assert empty.cuts == ("No rows: no range marks the calls.",)
+    assert empty.table.footnotes[0] == empty.cuts[0]
+    assert report_answer("kernels", kernels("scan"), beside).cuts == ()
+
+
+def test_a_document_has_rows_as_they_are_and_the_notices_beside_them():
+    beside = Notices(
+        banners=("quick: …",),
+        warnings=(Notice("unlinked", 3, "3 rows"),),
+        notes=(Notice("quick", 1, "one"),),
+    )
+    answer = report_answer("kernels", kernels("\x1b[31mgather"), beside)
+    assert answer.document["outcome"] == "ok-with-warnings"
+    assert answer.document["warnings"] == [{"kind": "unlinked", "count": 3, "message": "3 rows"}]
+    assert answer.document["notes"] == [{"kind": "quick", "count": 1, "message": "one"}]
+    assert answer.document["rows"][0]["name"] == "\x1b[31mgather"
+    assert answer.header == tuple(KERNELS)
+    assert answer.table.banners == ("quick: …",)
+
+
+def summary(parts=1, **metrics):
+    values = dict.fromkeys(Metrics.__struct_fields__, 0) | metrics
+    return Summary(
+        outcome="ok",
+        warnings=[],
+        notes=[],
+        recorded=Recorded(host_api=True, device=True, bytes=False, ranges=True, python=False),
+        parts=[PartSummary("1", None, "a.json", Metrics(**values))] * parts,
+        metrics=Metrics(**values),
+    )
+
+
+def test_a_summary_is_a_row_a_metric_in_its_unit():
+    metrics = {"kernel_time_ns": 57_100, "dtoh_bytes": 8, "readback_count": None}
+    answer = summary_answer(summary(**metrics), "a\x1b.json", QUIET)
+    rows = dict(answer.table.rows)
+    assert rows["kernel time"] == "57.1 µs"
+    assert rows["dtoh bytes"] == "8 B"
+    assert rows["readback count"] == "—"
+    assert answer.table.title == r"Summary of a\x1b.json"
+    assert answer.table.footnotes == ("Not recorded: bytes, python.",)
+    assert ("kernel_time_ns", 57_100) in answer.rows
+    assert answer.document["metrics"]["dtoh_bytes"] == 8
+
+
+def test_a_summary_of_several_processes_says_where_each_is():
+    footnotes = summary_answer(summary(parts=2), "a.fgtrace", QUIET).table.footnotes
+    assert footnotes[-1] == "Over 2 processes; --format json has each."

@@ -1,0 +1,67 @@
+import polars as pl
+import pytest
+
+from fgtrace.frames import schema
+from fgtrace.frames.notes import KINDS, Note, notes_frame
+from fgtrace.frames.provenance import Provenance
+from fgtrace.frames.trace import FRAMES, Trace
+from fgtrace.views.notices import BANNERS, notes_report, notices
+
+
+def trace_with(*notes):
+    frames = {name: pl.DataFrame(schema=columns) for name, columns in FRAMES.items()}
+    frames["notes"] = notes_frame(notes)
+    attributes = pl.LazyFrame(schema=schema.LAUNCH_ATTRIBUTES)
+    return Trace("made.fgtrace", Provenance(), **frames, launch_attributes=attributes)
+
+
+def test_a_warning_changes_the_outcome_and_an_info_does_not():
+    assert notices(trace_with(Note("info", "quick", 1, "one"))).outcome == "ok"
+    warned = notices(trace_with(Note("warning", "unlinked", 3, "three rows")))
+    assert warned.outcome == "ok-with-warnings"
+    assert warned.lines() == ["unlinked: three rows"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "banner"),
+    [
+        ("quick", "quick: "),
+        ("interpreted", "interpreted: correctness only, not a timing"),
+        ("not-a-device-timing", "cpu: "),
+    ],
+)
+@pytest.mark.parametrize("level", ["info", "warning"])
+def test_what_holds_for_every_number_stands_above_the_table_once(kind, banner, level):
+    notes = [Note(level, kind, 1, "a"), Note(level, kind, 1, "b")]
+    found = notices(trace_with(*notes))
+    assert len(found.banners) == 1
+    assert found.banners[0].startswith(banner)
+    assert found.lines() == []
+
+
+def test_every_banner_is_of_a_documented_kind():
+    assert set(BANNERS) <= set(KINDS)
+
+
+@pytest.mark.parametrize("kind", ["no-calls", "no-device-activity"])
+def test_what_explains_an_empty_report_is_no_warning(kind):
+    found = notices(trace_with(Note("info", kind, 0, "nothing \x1b was found")))
+    assert found.why_empty() == (r"No rows: nothing \x1b was found.",)
+    assert found.lines() == []
+
+
+def test_other_notes_explain_no_empty_report():
+    assert notices(trace_with(Note("info", "quick", 1, "one"))).why_empty() == ()
+
+
+def test_messages_are_escaped_on_a_terminal_and_not_in_data():
+    found = notices(trace_with(Note("warning", "unlinked", 1, "row \x1b[2J")))
+    assert found.lines() == [r"unlinked: row \x1b[2J"]
+    assert found.warnings[0].message == "row \x1b[2J"
+
+
+def test_the_notes_report_has_every_note_in_order():
+    notes = [Note("warning", "unlinked", 3, "b", part=1), Note("info", "quick", 1, "a")]
+    report = notes_report(trace_with(*notes))
+    assert report.schema == schema.NOTES
+    assert report["kind"].to_list() == ["unlinked", "quick"]
