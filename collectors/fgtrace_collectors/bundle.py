@@ -41,6 +41,7 @@ def bundle(registry: Registry) -> bytes:
         {
             "cases": dict(registry.cases),
             "routes": dict(registry.routes),
+            "tool": registry.tool,
         }
     ).encode()
     packed = io.BytesIO()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 
 from fgtrace_collectors.recorder.registry import Registry
 
@@ -12,7 +12,7 @@ ROUTES = "fgtrace.routes"
 
 def installed_registry() -> Registry:
     """Read the entry points of this interpreter; nothing is imported until it is asked for."""
-    return Registry(_references(CASES), _references(ROUTES))
+    return Registry(_references(CASES), _references(ROUTES), f"fgtrace {version('fgtrace')}")
 
 
 def _references(group: str) -> dict[str, str]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fgtrace import __version__
 from fgtrace.cli.names import CASE, FORMAT, ROUTE
 from fgtrace.cli.output import tell
 from fgtrace.cli.progress import Progress
@@ -113,7 +112,6 @@ def _record(temporary: Path, options: dict[str, Any], progress: Any) -> None:
         **options,
         cold=cold,
         command=("fgtrace", *sys.argv[1:]),
-        tool=f"fgtrace {__version__}",
     )
     recorder = temporary / "recorder.pyz"
     recorder.write_bytes(bundle(registry))

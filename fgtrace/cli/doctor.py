@@ -73,7 +73,7 @@ def _examine(environments: tuple[str, ...], device: str) -> list[dict[str, Any]]
         for route in plan.routes:
             refused: list[str] = []
             try:
-                with live(launcher, plan, [route], "doctor", refused) as alive:
+                with live(launcher, plan, [route], ["doctor"], refused) as (alive,):
                     for one in alive:
                         said = checked(one, one.child.request("facts"))
                         found.append({"route": route.name, **one.hello, **said})

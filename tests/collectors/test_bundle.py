@@ -44,7 +44,7 @@ def test_a_module_of_a_third_party_travels_too(
     plugin: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(plugin))
-    registry = Registry({"plugin_case": "fgtrace_test_plugin:CASE"}, {})
+    registry = Registry({"plugin_case": "fgtrace_test_plugin:CASE"}, {}, "fgtrace 9")
     packed = zipfile.ZipFile(io.BytesIO(bundle(registry)))
     assert "fgtrace_test_plugin.py" in packed.namelist()
     assert json.loads(packed.read("fgtrace_collectors/recorder/registry.json"))["cases"] == {

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 KNOWN = ("collect", "--case", "repeat_Tensor_known")
+BOTH_CASES = (*KNOWN, "--case", "repeat_values_known")
 PLUGIN = ("collect", "--case", "plugin_case", *SMALL)
 
 
@@ -29,9 +30,9 @@ PLUGIN = ("collect", "--case", "plugin_case", *SMALL)
 def recorded(tmp_path_factory: pytest.TempPathFactory, plugin: Path):
     """One small recording by two routes, shared by the tests that only look at it."""
     folder = tmp_path_factory.mktemp("recorded")
+    routes = ("--route", "aten", "--route", "triton")
     done = subprocess.run(
-        [sys.executable, "-m", "fgtrace", *KNOWN, "--case", "repeat_values_known", *SMALL]
-        + "--route aten --route triton -o a.fgtrace".split(),
+        [sys.executable, "-m", "fgtrace", *BOTH_CASES, *SMALL, *routes, "-o", "a.fgtrace"],
         cwd=folder,
         env={**os.environ, "TMPDIR": str(folder)},
         capture_output=True,
@@ -217,9 +218,9 @@ def test_the_one_file_recorder_works_where_only_torch_is(
     fgtrace, torch_only: Path, tmp_path: Path
 ) -> None:
     assert fgtrace("recorder", "-o", "r.pyz").returncode == 0
+    asked = ("--case", "repeat_values_known", "--route", "aten", "--route", "triton-readback")
     done = subprocess.run(
-        [torch_only, "-I", "r.pyz", "--case", "repeat_values_known", *SMALL]
-        + "--route aten --route triton-readback -o there.zip".split(),
+        [torch_only, "-I", "r.pyz", *asked, *SMALL, "-o", "there.zip"],
         cwd=tmp_path,
         env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
         capture_output=True,

@@ -51,6 +51,9 @@ class FakeChild:
         self.ask(do, **request)
         return self.answer()
 
+    def release(self) -> None:
+        pass
+
     def end(self) -> None:
         self.log.append((self.name, "end", None, None))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -51,14 +52,19 @@ class ChildProcess:
     def __exit__(self, *exception: object) -> None:
         self.end()
 
-    def end(self) -> None:
-        """End the child: it leaves when its input closes, and is killed when it does not."""
+    def release(self) -> None:
+        """Close the child's input: it leaves by itself once it has done what it was asked."""
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
+        with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
+
+    def end(self) -> None:
+        """End the child: wait for one that has nothing to do, kill one that is busy."""
+        assert self._process.stdout is not None
+        self.release()
+        try:
             self._process.wait(timeout=0.0 if self._doing else 10.0)
-        except (BrokenPipeError, subprocess.TimeoutExpired):
+        except subprocess.TimeoutExpired:
             pass
         finally:
             if self._process.poll() is None:

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import Any, Callable, Dict, List, Optional, TextIO
 
 from fgtrace_collectors.recorder import facts, witness
-from fgtrace_collectors.recorder.calibration import calibrate
+from fgtrace_collectors.recorder.calibration import attach, calibrate
 from fgtrace_collectors.recorder.devices import Device, import_torch, open_device
 from fgtrace_collectors.recorder.errors import RecorderError, unavailable
 from fgtrace_collectors.recorder.profiling import OPTIONS, profile_calls
@@ -129,7 +129,12 @@ class Child:
 
     def do_calibrate(self, request: Message) -> Message:
         """Time the calibration's loops."""
-        return {"rows": calibrate(self.device)}
+        return {"rows": calibrate(self.device, request["profiler"])}
+
+    def do_attach(self, request: Message) -> Message:
+        """Start the profiler for the first time."""
+        attach(self.device)
+        return {}
 
     def do_profile(self, request: Message) -> Message:
         """Record calls under the profiler into the file that the parent names."""

@@ -48,37 +48,63 @@ class LiveRoute:
 
 @contextmanager
 def live(
-    launcher: Launcher, plan: Plan, routes: Sequence[PlannedRoute], name: str, refused: List[str]
-) -> Iterator[List[LiveRoute]]:
-    """Start a child for each route, all at once, and end them all on the way out.
+    launcher: Launcher,
+    plan: Plan,
+    routes: Sequence[PlannedRoute],
+    names: Sequence[str],
+    refused: List[str],
+) -> Iterator[List[List[LiveRoute]]]:
+    """Start, for each name, a child for each route, all at once; end them all on the way out.
 
-    A route that cannot run here is an error where it was asked for by name; otherwise its reason
-    is added to `refused`.
+    Gives a list a name. A route that cannot run here is an error where it was asked for by name;
+    otherwise it is left out everywhere, and its reason is added to `refused`.
     """
     with ExitStack() as stack:
-        children = [stack.enter_context(launcher.start(route, name)) for route in routes]
-        for route, child in zip(routes, children):
-            child.ask(
-                "hello",
-                route=route.name,
-                device=plan.device,
-                variables=plan.variables,
-                cold=plan.protocol.cache == "cold",
-            )
-        alive = []
-        for route, child in zip(routes, children):
-            hello = child.answer(timeout=START_SECONDS)
-            reason = hello.get("unavailable") or hello.get("failed")
-            if reason is None:
-                alive.append(LiveRoute(route, child, hello))
-            elif route.required or "failed" in hello:
-                raise unavailable(
-                    f"route {route.name}: {reason}",
-                    hello.get("hint") or "`fgtrace doctor` shows what each route needs",
+        children = [
+            [stack.enter_context(launcher.start(route, name)) for name in names] for route in routes
+        ]
+        for route, copies in zip(routes, children):
+            for child in copies:
+                child.ask(
+                    "hello",
+                    route=route.name,
+                    device=plan.device,
+                    variables=plan.variables,
+                    cold=plan.protocol.cache == "cold",
                 )
-            else:
+        sets: List[List[LiveRoute]] = [[] for _ in names]
+        for route, copies in zip(routes, children):
+            hellos = [child.answer(timeout=START_SECONDS) for child in copies]
+            reason = _refusal(route, hellos)
+            if reason is not None:
                 refused.append(f"{route.name}: {reason}")
-        yield alive
+                continue
+            for among, child, hello in zip(sets, copies, hellos):
+                among.append(LiveRoute(route, child, hello))
+        yield sets
+        end_all([route for among in sets for route in among])
+
+
+def end_all(routes: Sequence[LiveRoute]) -> None:
+    """End children together: each takes a while to leave."""
+    for route in routes:
+        route.child.release()
+    for route in routes:
+        route.child.end()
+
+
+def _refusal(route: PlannedRoute, hellos: Sequence[Dict[str, Any]]) -> Optional[str]:
+    """Give why a route cannot run here, or None; raise it where the route was asked for."""
+    for hello in hellos:
+        reason: Optional[str] = hello.get("unavailable") or hello.get("failed")
+        if reason is not None and (route.required or "failed" in hello):
+            raise unavailable(
+                f"route {route.name}: {reason}",
+                hello.get("hint") or "`fgtrace doctor` shows what each route needs",
+            )
+        if reason is not None:
+            return reason
+    return None
 
 
 def checked(route: LiveRoute, reply: Dict[str, Any]) -> Dict[str, Any]:

@@ -109,7 +109,7 @@ class Plan:
     variables: Dict[str, str] = field(default_factory=dict)
     """Set in every child before torch is imported."""
     command: Tuple[str, ...] = ()
-    tool: str = "fgtrace"
+    tool: str = ""
     format: int = PLAN_FORMAT
 
     def to_json(self) -> str:
@@ -163,7 +163,6 @@ def make_plan(
     graph: bool = False,
     seed: int = 1234,
     command: Sequence[str] = (),
-    tool: str = "fgtrace",
 ) -> Plan:
     """Make a plan from options as they are typed; refuse what does not fit before anything runs."""
     check_spelling(device)
@@ -198,7 +197,7 @@ def make_plan(
         profiler="none" if profiler == "none" else "kineto",
         variables=_assignments("--set", variables),
         command=tuple(command),
-        tool=tool,
+        tool=registry.tool,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Sequence
 
-from fgtrace_collectors.recorder.children import LiveRoute, checked
+from fgtrace_collectors.recorder.children import LiveRoute, checked, end_all
 from fgtrace_collectors.recorder.recording import PROFILES
 from fgtrace_collectors.recorder.session import Pair, Session
 
@@ -12,17 +12,35 @@ UNPROFILED_BATCHES = 5
 """Batches before the profiler starts, by which its slowness is told in the same process."""
 
 
-def profile(session: Session, generation: int) -> None:
+WARM_UP_SECONDS = 0.1
+"""What is timed here is compared with nothing but itself."""
+
+
+def profiles(session: Session, first: Sequence[LiveRoute]) -> None:
+    """Record one profile a generation, the first in children that already live.
+
+    The rounds of the founding protocol share one.
+    """
+    _profile_all(session, first, 0)
+    end_all(first)
+    generations = session.recording.generations if session.protocol.interleaved else 1
+    for generation in range(1, generations):
+        with session.children(f"p{generation}") as routes:
+            _profile_all(session, routes, generation)
+
+
+def _profile_all(session: Session, routes: Sequence[LiveRoute], generation: int) -> None:
     """Record every case by every route once, and calibrate each process."""
-    with session.children(f"p{generation}") as routes:
-        pairs = session.prepare(routes, generation)
-        calls = session.warm(pairs)
-        # A profiler that has run once leaves a process slower: on an H200 host by two thirds.
-        for pair in pairs:
-            _time_unprofiled(session, pair, generation, calls)
-        _calibrate(session, routes, generation)
-        for pair in pairs:
-            _profile(session, pair, generation)
+    pairs = session.prepare(routes, generation)
+    calls = session.warm(pairs, WARM_UP_SECONDS)
+    # A profiler that has run once leaves a process slower: on an H200 host by two thirds.
+    for pair in pairs:
+        _time_unprofiled(session, pair, generation, calls)
+    _calibrate(session, routes, generation, "none")
+    _attach(session, routes)
+    _calibrate(session, routes, generation, "kineto")
+    for pair in pairs:
+        _profile(session, pair, generation)
 
 
 def _time_unprofiled(session: Session, pair: Pair, generation: int, calls: Dict[str, int]) -> None:
@@ -36,15 +54,27 @@ def _time_unprofiled(session: Session, pair: Pair, generation: int, calls: Dict[
         session.sample(route, case, generation, turn, _mode(session), "none", count, timing)
 
 
-def _calibrate(session: Session, routes: Sequence[LiveRoute], generation: int) -> None:
+def _attach(session: Session, routes: Sequence[LiveRoute]) -> None:
+    """Start each process's profiler once, all together: the first start takes seconds."""
+    session.progress("attaching the profiler")
     for route in routes:
-        session.progress(f"calibrating {route.name}")
-        for row in checked(route, route.child.request("calibrate"))["rows"]:
+        route.child.ask("attach")
+    for route in routes:
+        checked(route, route.child.answer())
+
+
+def _calibrate(
+    session: Session, routes: Sequence[LiveRoute], generation: int, profiler: str
+) -> None:
+    for route in routes:
+        session.progress(f"calibrating {route.name} (profiler: {profiler})")
+        for row in checked(route, route.child.request("calibrate", profiler=profiler))["rows"]:
             session.recording.calibration.append(
                 {
                     "route": route.name,
                     "generation": generation,
                     "process": route.process,
+                    "profiler": profiler,
                     **row,
                 }
             )

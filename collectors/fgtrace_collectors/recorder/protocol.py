@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 
-from fgtrace_collectors.recorder.children import Launcher, live
+from fgtrace_collectors.recorder.children import Launcher, LiveRoute, end_all, live
 from fgtrace_collectors.recorder.lock import locked
 from fgtrace_collectors.recorder.plan import Plan
-from fgtrace_collectors.recorder.profiles import profile
+from fgtrace_collectors.recorder.profiles import profiles
 from fgtrace_collectors.recorder.recording import LOGS, PLAN_FILE, PROFILES, Recording
 from fgtrace_collectors.recorder.registry import Registry
 from fgtrace_collectors.recorder.session import Progress, Session
@@ -40,30 +40,30 @@ def record(
     recording = Recording(plan=asdict(plan), started=started)
     launcher = Launcher(recorder, python, folder)
     refused: List[str] = []
-    progress("starting one process a route")
-    with live(launcher, plan, plan.routes, "g0", refused) as routes:
-        session, first = settle(plan, registry, launcher, recording, routes, refused, progress)
+    progress("starting the processes of each route")
+    # Those that will profile start now too, and sit idle: importing torch twice, one after the
+    # other, is most of what a quick recording would last.
+    names = ["g0"] if plan.profiler == "none" else ["g0", "p0"]
+    with live(launcher, plan, plan.routes, names, refused) as sets:
+        session = settle(plan, registry, launcher, recording, sets[0], refused, progress)
+        first, *profiled = [_taking_part(session, routes) for routes in sets]
         with locked(_identity(route.hello) for route in first):
             session.read_clocks("before")
             if session.protocol.interleaved:
                 interleaved(session, first)
             else:
-                for route in routes:
-                    route.child.end()
+                end_all(first)
                 one_after_the_other(session)
-            _profile(session)
+            for routes in profiled:
+                profiles(session, routes)
             session.read_clocks("after")
     _judge(recording)
     recording.write(folder)
     return recording
 
 
-def _profile(session: Session) -> None:
-    """Record one profile a generation; the founding protocol's rounds share one."""
-    if session.plan.profiler != "none":
-        rounds = session.recording.generations if session.protocol.interleaved else 1
-        for generation in range(rounds):
-            profile(session, generation)
+def _taking_part(session: Session, routes: Sequence[LiveRoute]) -> List[LiveRoute]:
+    return [route for route in routes if route.planned in session.routes]
 
 
 def _identity(hello: Dict[str, Any]) -> str:

@@ -31,6 +31,8 @@ class Registry:
 
     cases: Mapping[str, str]
     routes: Mapping[str, str]
+    tool: str
+    """The fgtrace that they were registered with, as provenance names it."""
 
     def case(self, name: str) -> Any:
         """Import a case by name."""
@@ -51,4 +53,4 @@ def bundled_registry() -> Registry:
     if data is None:
         raise FileNotFoundError("registry.json")
     found = json.loads(data)
-    return Registry(found["cases"], found["routes"])
+    return Registry(found["cases"], found["routes"], found["tool"])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Callable, ContextManager, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from fgtrace_collectors.recorder import machine
 from fgtrace_collectors.recorder.children import Launcher, LiveRoute, checked, live
@@ -36,13 +37,15 @@ class Session:
     recording: Recording
     progress: Progress
 
+    @contextmanager
     def children(
         self, name: str, routes: Optional[Sequence[PlannedRoute]] = None
-    ) -> ContextManager[List[LiveRoute]]:
+    ) -> Iterator[List[LiveRoute]]:
         """Start fresh children; all these routes ran before, so not to start is an error."""
         chosen = self.routes if routes is None else routes
         required = [replace(route, required=True) for route in chosen]
-        return live(self.launcher, self.plan, required, name, [])
+        with live(self.launcher, self.plan, required, [name], []) as (started,):
+            yield started
 
     def serves(self, route: LiveRoute, case: Any) -> bool:
         """Tell whether a route has the case's operator."""
@@ -74,8 +77,11 @@ class Session:
                     pairs.append((case, route))
         return pairs
 
-    def warm(self, pairs: Sequence[Pair]) -> Dict[str, int]:
+    def warm(self, pairs: Sequence[Pair], at_most_s: Optional[float] = None) -> Dict[str, int]:
         """Warm every pair up, one after the other; give the calls a batch of each case."""
+        seconds = self.protocol.warmup_s
+        if seconds is not None and at_most_s is not None:
+            seconds = min(seconds, at_most_s)
         slowest_ns: Dict[str, int] = {}
         for case, route in pairs:
             self.progress(f"warming {case.name} by {route.name}")
@@ -84,7 +90,7 @@ class Session:
                 route.child.request(
                     "warm",
                     case=case.name,
-                    seconds=self.protocol.warmup_s,
+                    seconds=seconds,
                     calls=self.protocol.warmup_calls,
                 ),
             )

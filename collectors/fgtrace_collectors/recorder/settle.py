@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, List, Sequence, Tuple
+from typing import Any, List, Sequence
 
 from fgtrace_collectors.recorder import machine
 from fgtrace_collectors.recorder.children import Launcher, LiveRoute
@@ -23,8 +23,8 @@ def settle(
     routes: Sequence[LiveRoute],
     refused: List[str],
     progress: Progress,
-) -> Tuple[Session, List[LiveRoute]]:
-    """Give the session, and the live routes that take part in it.
+) -> Session:
+    """Give the session; its routes are those of the live ones that take part.
 
     `refused` holds the routes that could not run here, each with its reason.
     """
@@ -56,7 +56,7 @@ def settle(
     _label(recording, shrink, bool(taking_part[0].hello["accelerator"]), protocol.name)
     for case, planned in zip(cases, plan.cases):
         _set_parameters(recording, case, planned, shrink)
-    session = Session(
+    return Session(
         plan=plan,
         protocol=protocol,
         shrink=shrink,
@@ -67,7 +67,6 @@ def settle(
         recording=recording,
         progress=progress,
     )
-    return session, taking_part
 
 
 def _label(recording: Recording, interpreting: bool, accelerator: bool, protocol: str) -> None:

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from typing import Any, Dict, Sequence, Set, Tuple
 
-from fgtrace_collectors.recorder.children import LiveRoute, checked
+from fgtrace_collectors.recorder.children import LiveRoute, checked, end_all
 from fgtrace_collectors.recorder.session import Pair, Session
 
 GRAPH_BATCHES = 5
@@ -30,8 +30,7 @@ def interleaved(session: Session, first: Sequence[LiveRoute]) -> None:
         started = time.monotonic()
         if generation == 0:
             _generation(session, first, generation)
-            for route in first:
-                route.child.end()
+            end_all(first)
         else:
             with session.children(f"g{generation}") as routes:
                 _generation(session, routes, generation)

@@ -1,0 +1,190 @@
+"""The samples hold what their README claims, and are read for ever."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import fgtrace
+from fgtrace.analysis.matrix import matrix_report
+from fgtrace.analysis.phases import phases_report
+from fgtrace.frames.trace import Trace
+
+PROJECT = Path(__file__).parents[1]
+SAMPLES = PROJECT / "samples"
+H200 = SAMPLES / "h200.fgtrace"
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return fgtrace.open(H200)
+
+
+@pytest.fixture(scope="module")
+def matrix(trace: Trace) -> pl.DataFrame:
+    return matrix_report(trace)
+
+
+def row(matrix: pl.DataFrame, case: str, route: str) -> dict[str, object]:
+    return matrix.filter(case=case, route=route).row(0, named=True)
+
+
+def test_the_run_of_version_1_is_read_for_ever() -> None:
+    assert json.loads((H200 / "manifest.json").read_text())["schema_version"] == 1
+    assert fgtrace.open(H200).events.height > 0
+
+
+def test_all_samples_together_stay_well_under_a_megabyte() -> None:
+    size = sum(path.stat().st_size for path in SAMPLES.rglob("*") if path.is_file())
+    assert size < 800_000
+
+
+def test_it_was_recorded_by_the_formal_protocol_on_an_h200(trace: Trace) -> None:
+    provenance = trace.provenance
+    assert provenance.device is not None
+    assert provenance.device.name == "NVIDIA H200"
+    assert provenance.protocol is not None
+    assert (provenance.protocol.name, provenance.protocol.generations) == ("formal", 6)
+    versions = {(one.torch, one.triton) for one in provenance.environments}
+    assert versions == {("2.11.0+cu130", "3.6.0")}
+    (flaggems,) = [one for one in provenance.environments if one.route == "flaggems"]
+    assert flaggems.packages["flag-gems"] == "5.0.2"
+    assert {clocks.when for clocks in provenance.clocks} == {"before", "during", "after"}
+
+
+def test_every_route_was_right_in_every_process(trace: Trace) -> None:
+    results = trace.witnesses.filter(witness="result")
+    assert set(results["value"]) == {"ok"}
+    assert results.select("case", "route").n_unique() == 16
+
+
+def test_nothing_was_compiled_or_tuned_inside_a_measured_batch(trace: Trace) -> None:
+    counts = trace.witnesses.filter(pl.col("witness").str.ends_with(" in measured batches"))
+    assert counts.height == 16 * 6 * 2
+    assert set(counts["value"]) == {"0"}
+
+
+def test_the_rules_of_a_formal_run_were_kept(trace: Trace) -> None:
+    for rule, kept in {"tracing": "none", "dispatch log": "none", "torch threads": "1"}.items():
+        assert set(trace.witnesses.filter(witness=rule)["value"]) == {kept}
+
+
+CLAIMED = re.compile(
+    r"^\| `(repeat_\w+)` \| `([\w-]+)` \| (\d+) \| (\d+) \| (\d+) \|$", re.MULTILINE
+)
+
+
+def test_kernels_copies_and_readbacks_a_call_are_as_claimed(matrix: pl.DataFrame) -> None:
+    claims = CLAIMED.findall((SAMPLES / "README.md").read_text())
+    assert len(claims) == 16
+    for case, route, *counts in claims:
+        found = row(matrix, case, route)
+        columns = ("kernel_count", "copy_count", "readback_count")
+        assert [found[column] for column in columns] == [int(count) for count in counts]
+
+
+def test_the_counts_are_those_of_the_raw_files(trace: Trace) -> None:
+    """By the standard library alone, from the text of the profiles."""
+    categories = {"kernel": "kernel", "gpu_memcpy": "memcpy", "gpu_memset": "memset"}
+    for part in trace.parts.iter_rows(named=True):
+        document = json.loads(gzip.decompress((H200 / part["source"]).read_bytes()))
+        for category, kind in categories.items():
+            events = [e for e in document["traceEvents"] if e.get("cat") == category]
+            frame = trace.events.filter(part=part["part"], kind=kind)
+            assert frame.height == len(events)
+            assert frame["dur_ns"].sum() == sum(round(e["dur"] * 1000) for e in events)
+
+
+def test_flaggems_reads_a_known_length_back_and_aten_and_triton_do_not(
+    matrix: pl.DataFrame,
+) -> None:
+    for case in ("repeat_values_known", "repeat_Tensor_known"):
+        assert row(matrix, case, "flaggems")["readback_count"] == 1
+        assert row(matrix, case, "triton-readback")["readback_count"] == 1
+        assert row(matrix, case, "aten")["readback_count"] == 0
+        assert row(matrix, case, "triton")["readback_count"] == 0
+
+
+def test_a_known_size_changes_nothing_that_can_be_seen_for_flaggems_and_much_for_aten(
+    matrix: pl.DataFrame,
+) -> None:
+    def interval(case: str, route: str) -> tuple[int, int]:
+        found = row(matrix, case, route)
+        low, high = found["throughput_low_ns"], found["throughput_high_ns"]
+        assert isinstance(low, int)
+        assert isinstance(high, int)
+        return low, high
+
+    for kind in ("Tensor", "values"):
+        known, dynamic = f"repeat_{kind}_known", f"repeat_{kind}_dynamic"
+        assert interval(known, "flaggems")[1] > interval(dynamic, "flaggems")[0]
+        assert interval(known, "flaggems")[0] < interval(dynamic, "flaggems")[1]
+        assert interval(known, "aten")[1] < interval(dynamic, "aten")[0]
+
+
+def test_the_specimen_marks_the_readback_as_a_phase(trace: Trace) -> None:
+    phases = phases_report(trace).filter(case="repeat_values_known", route="triton-readback")
+    (readback,) = phases.filter(phase="length_readback").iter_rows(named=True)
+    assert (readback["kernel_count"], readback["readback_count"]) == (0, 1)
+    assert readback["waiting_ns"] > 0
+    assert set(phases_report(trace).filter(route="aten")["phase"]) == {"other"}
+
+
+def test_no_path_user_or_host_of_the_machine_is_in_it() -> None:
+    for path in H200.rglob("*"):
+        if path.suffix == ".gz":
+            text = gzip.decompress(path.read_bytes()).decode()
+        elif path.suffix == ".json":
+            text = path.read_text()
+        else:
+            continue
+        assert not re.search(r"(?<![\w.])/(home|root|opt|usr|tmp)/", text)
+
+
+def test_the_generations_medians_are_as_claimed(trace: Trace) -> None:
+    profiled = trace.samples.filter(profiler="kineto")["process"].unique().to_list()
+    timed = trace.samples.filter(
+        ~pl.col("process").is_in(profiled), mode="throughput", case="repeat_values_known"
+    )
+    claims = re.findall(
+        r"([0-9.]+) and\s+([0-9.]+) µs by\s+`(\w+)`", (SAMPLES / "README.md").read_text()
+    )
+    assert len(claims) == 2
+    for low, high, route in claims:
+        medians = (
+            timed.filter(route=route)
+            .group_by("generation")
+            .agg((pl.col("wall_ns") / pl.col("calls") / 1000).median())["wall_ns"]
+        )
+        assert (f"{medians.min():.1f}", f"{medians.max():.1f}") == (low, high)
+
+
+COMMANDS = re.findall(
+    r"```sh\n(fgtrace show [^\n]+)\n```\n\n```text\n(.*?)```",
+    (PROJECT / "README.md").read_text(),
+    re.DOTALL,
+)
+
+
+def test_the_readme_shows_tables_of_the_sample() -> None:
+    assert len(COMMANDS) == 2
+
+
+@pytest.mark.parametrize(("command", "shown"), COMMANDS)
+def test_the_readme_shows_what_the_command_prints(command: str, shown: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", *command.split()],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert done.stdout == shown
