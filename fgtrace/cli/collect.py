@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +67,7 @@ def collect(
     from fgtrace.cli.answers import emit_answer
     from fgtrace.views import build
     from fgtrace.views.notices import notices
-    from fgtrace_collectors.place import free_name, placed
+    from fgtrace_collectors.recorder.place import free_name, placed
 
     with told_as_fgtrace_errors(), _ending_like_interrupts(), Progress() as progress:
         if recording is not None:
@@ -77,13 +76,10 @@ def collect(
         else:
             name = _name(options["cases"])
         target = output or free_name(RUNS / f"{name}{SUFFIX}")
-        with placed(target, force=force) as folder:
-            if recording is not None:
-                trace = _make_run(recording, folder, target)
-            else:
-                with tempfile.TemporaryDirectory(prefix="fgtrace-") as temporary:
-                    _record(Path(temporary), options, progress.show)
-                    trace = _make_run(Path(temporary) / "recording", folder, target)
+        with placed(target, force=force) as place:
+            made = recording or _record(place.work, options, progress.show)
+            place.new.mkdir()
+            trace = _make_run(made, place.new, target)
     beside = notices(trace)
     emit_answer(build.report_answer("matrix", matrix_report(trace), beside), beside, form)
     tell([note.message for note in beside.notes if note.kind in TOLD], "note")
@@ -98,8 +94,8 @@ def collect(
         )
 
 
-def _record(temporary: Path, options: dict[str, Any], progress: Any) -> None:
-    """Record into `temporary`/recording, through the same file that travels to other machines."""
+def _record(work: Path, options: dict[str, Any], progress: Callable[[str], None]) -> Path:
+    """Record into a folder in `work`, through the same file that travels to other machines."""
     from fgtrace_collectors.bundle import bundle
     from fgtrace_collectors.recorder.plan import make_plan
     from fgtrace_collectors.recorder.protocol import record
@@ -113,13 +109,14 @@ def _record(temporary: Path, options: dict[str, Any], progress: Any) -> None:
         cold=cold,
         command=("fgtrace", *sys.argv[1:]),
     )
-    recorder = temporary / "recorder.pyz"
+    recorder = work / "recorder.pyz"
     recorder.write_bytes(bundle(registry))
-    folder = temporary / "recording"
+    folder = work / "recording"
     folder.mkdir()
     record(
         plan, registry, recorder=recorder, python=sys.executable, folder=folder, progress=progress
     )
+    return folder
 
 
 def _make_run(recording: Path, folder: Path, target: Path) -> Trace:

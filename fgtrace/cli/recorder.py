@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
 from fgtrace.cli.output import emit
-from fgtrace.errors import ExitCode, FgtraceError
+from fgtrace.cli.recording_errors import told_as_fgtrace_errors
 
 
 @click.command()
@@ -29,25 +28,14 @@ def recorder(output: Path, force: bool) -> None:
     which `fgtrace collect --from RECORDING` makes a run here.
     """
     from fgtrace_collectors.bundle import bundle
+    from fgtrace_collectors.recorder.place import placed
     from fgtrace_collectors.registry import installed_registry
 
-    if output.exists() and not force:
-        raise _unwritable(f"{output} exists", "give another -o, or --force to replace it")
-    try:
-        aside = output.with_name(f".{output.name}.{os.getpid()}")
-        aside.write_bytes(bundle(installed_registry()))
-        aside.chmod(0o755)
-        aside.replace(output)
-    except OSError as error:
-        raise _unwritable(
-            f"{output} cannot be written: {error.strerror}", "give another place with -o"
-        ) from None
+    with told_as_fgtrace_errors(), placed(output, force=force) as place:
+        place.new.write_bytes(bundle(installed_registry()))
+        place.new.chmod(0o755)
     emit(
         f"wrote {output}\n"
         f"there:  python3 {output.name} --case all --formal -o recording.zip\n"
         "here:   fgtrace collect --from recording.zip\n"
     )
-
-
-def _unwritable(message: str, hint: str) -> FgtraceError:
-    return FgtraceError(message, hint=hint, kind="unwritable", exit_code=ExitCode.USAGE)

@@ -8,6 +8,7 @@ import polars as pl
 
 from fgtrace.analysis.summary import Notice
 from fgtrace.frames.notes import KINDS
+from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.trace import Trace
 from fgtrace.units import printable
 
@@ -55,10 +56,26 @@ def notices(trace: Trace) -> Notices:
         return tuple(Notice(*row) for row in found.iter_rows())
 
     return Notices(
-        banners=tuple(banner for kind, banner in BANNERS.items() if kind in kinds),
+        banners=(
+            *_about(trace.provenance),
+            *(banner for kind, banner in BANNERS.items() if kind in kinds),
+        ),
         warnings=of_level("warning"),
         notes=of_level("info"),
     )
+
+
+def _about(provenance: Provenance) -> tuple[str, ...]:
+    """Say in a line what was recorded on, by which protocol, and in which state of the cache."""
+    device, protocol = provenance.device, provenance.protocol
+    told = []
+    if device is not None:
+        told.append(printable(device.name or device.kind))
+    if protocol is not None:
+        plural = "" if protocol.generations == 1 else "s"
+        told.append(f"{printable(protocol.name)}, {protocol.generations} generation{plural}")
+        told.append(f"{printable(protocol.cache)} cache")
+    return (" · ".join(told),) if told else ()
 
 
 def notes_report(trace: Trace) -> pl.DataFrame:

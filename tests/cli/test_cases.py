@@ -75,8 +75,12 @@ def test_listing_loads_no_torch():
 def broken(monkeypatch):
     """A registry in which another package's case cannot be imported."""
     registry = Registry(
-        {"mine": "no_such_module:CASE", "repeat": "fgtrace_kernels.cases:REPEAT_VALUES_KNOWN"},
+        {
+            "mine": "no_such_module:CASE",
+            "repeat_values_known": "fgtrace_kernels.cases:REPEAT_VALUES_KNOWN",
+        },
         {"aten": "fgtrace_kernels.routes:ATEN"},
+        "fgtrace",
     )
     monkeypatch.setattr("fgtrace_collectors.registry.installed_registry", lambda: registry)
 

@@ -76,7 +76,7 @@ def test_its_help_names_the_cases_and_loads_no_torch(recorder: Path) -> None:
         (("--case", "repeat_values_know"), 2, "did you mean repeat_values_known?"),
         (("--case", "all", "--route", "atem"), 4, "did you mean aten?"),
         (("--plan", "nothing.json"), 2, "nothing.json cannot be read"),
-        (("--case", "all", "-o", "no/such/folder/x.zip"), 2, "cannot be written"),
+        (("--case", "all", "-o", "/proc/x/y.zip"), 2, "cannot be written"),
     ],
 )
 def test_its_errors_are_two_lines_with_the_exit_codes_of_collect(

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from fgtrace_collectors.place import free_name, placed, sweep
 from fgtrace_collectors.recorder.errors import COLLECTION, USAGE, RecorderError
+from fgtrace_collectors.recorder.place import free_name, placed, sweep
 
 
 def write(target: Path, text: str, *, force: bool = False) -> None:
-    with placed(target, force=force) as folder:
-        (folder / "data").write_text(text)
+    with placed(target, force=force) as place:
+        place.new.mkdir()
+        (place.new / "data").write_text(text)
 
 
 def hidden(folder: Path) -> list[Path]:
@@ -31,10 +32,20 @@ def test_a_run_appears_whole(tmp_path: Path) -> None:
     assert not hidden(target.parent)
 
 
+def test_a_file_is_put_in_place_like_a_folder(tmp_path: Path) -> None:
+    target = tmp_path / "a.zip"
+    with placed(target, force=False) as place:
+        (place.work / "part").write_text("one")
+        place.new.write_text((place.work / "part").read_text())
+    assert target.read_text() == "one"
+    assert not hidden(tmp_path)
+
+
 def test_nothing_is_seen_before_it_is_complete(tmp_path: Path) -> None:
     target = tmp_path / "a.fgtrace"
-    with placed(target, force=False) as folder:
-        (folder / "data").write_text("half")
+    with placed(target, force=False) as place:
+        place.new.mkdir()
+        (place.new / "data").write_text("half")
         assert not target.exists()
 
 
@@ -51,8 +62,9 @@ def test_a_run_that_exists_is_kept_without_force(tmp_path: Path) -> None:
 def test_with_force_the_old_run_stays_until_the_new_one_is_complete(tmp_path: Path) -> None:
     target = tmp_path / "a.fgtrace"
     write(target, "one")
-    with placed(target, force=True) as folder:
-        (folder / "data").write_text("two")
+    with placed(target, force=True) as place:
+        place.new.mkdir()
+        (place.new / "data").write_text("two")
         assert (target / "data").read_text() == "one"
     assert (target / "data").read_text() == "two"
     assert not hidden(tmp_path)
@@ -61,8 +73,8 @@ def test_with_force_the_old_run_stays_until_the_new_one_is_complete(tmp_path: Pa
 def test_a_writer_that_fails_leaves_the_old_run_and_nothing_else(tmp_path: Path) -> None:
     target = tmp_path / "a.fgtrace"
     write(target, "one")
-    with pytest.raises(ZeroDivisionError), placed(target, force=True) as folder:
-        (folder / "data").write_text(str(2 // len("")))
+    with pytest.raises(ZeroDivisionError), placed(target, force=True) as place:
+        place.new.write_text(str(2 // len("")))
     assert (target / "data").read_text() == "one"
     assert not hidden(tmp_path)
 
@@ -87,7 +99,7 @@ def test_a_place_that_cannot_be_written_is_a_usage_error(tmp_path: Path) -> None
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from fgtrace_collectors import place
+from fgtrace_collectors.recorder import place
 
 target, when = Path(sys.argv[1]), sys.argv[2]
 die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
@@ -102,8 +114,9 @@ def counted(self, to):
     rename(self, to)
 
 Path.rename = counted
-with place.placed(target, force=True) as folder:
-    (folder / "data").write_text("two")
+with place.placed(target, force=True) as aside:
+    aside.new.mkdir()
+    (aside.new / "data").write_text("two")
     if when == "writing":
         die()
 """
@@ -125,15 +138,16 @@ def test_what_a_killed_writer_leaves_is_swept_and_the_old_run_is_there_again(
 
 def test_a_sweep_leaves_a_living_writer_alone(tmp_path: Path) -> None:
     target = tmp_path / "a.fgtrace"
-    with placed(target, force=False) as folder:
-        (folder / "data").write_text("one")
+    with placed(target, force=False) as place:
+        place.new.mkdir()
+        (place.new / "data").write_text("one")
         # The lock is the process's, so another process has to look.
         subprocess.run(
             [
                 sys.executable,
                 "-c",
                 "import sys; from pathlib import Path;"
-                "from fgtrace_collectors.place import sweep; sweep(Path(sys.argv[1]))",
+                "from fgtrace_collectors.recorder.place import sweep; sweep(Path(sys.argv[1]))",
                 str(tmp_path),
             ],
             check=True,

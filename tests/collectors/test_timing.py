@@ -84,7 +84,6 @@ def session(protocol: Protocol, seed: int = 1) -> FakeSession:
     return FakeSession(
         plan=Plan(cases=(), routes=ROUTES, protocol=protocol, seed=seed),
         protocol=protocol,
-        shrink=False,
         registry=registry,  # type: ignore[arg-type]
         cases=CASES,
         routes=ROUTES,

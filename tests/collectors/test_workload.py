@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 torch = pytest.importorskip("torch", reason="results are tensors", exc_type=ImportError)
@@ -57,8 +55,3 @@ def test_only_what_nobody_asked_for_is_shrunk_for_the_interpreter() -> None:
         "rows": 5,
         "items": 3200,
     }
-
-
-def test_a_case_without_interpreted_values_keeps_its_defaults() -> None:
-    param = SimpleNamespace(name="n", default=9, interpreted=None)
-    assert effective_parameters(SimpleNamespace(params=(param,)), {}, True) == ({"n": 9}, False)

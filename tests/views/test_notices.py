@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 from fgtrace.frames import schema
 from fgtrace.frames.notes import KINDS, Note, notes_frame
-from fgtrace.frames.provenance import Provenance
+from fgtrace.frames.provenance import Device, Protocol, Provenance
 from fgtrace.frames.trace import FRAMES, Trace
 from fgtrace.views.notices import BANNERS, notes_report, notices
 
@@ -37,6 +39,17 @@ def test_what_holds_for_every_number_stands_above_the_table_once(kind, banner, l
     assert len(found.banners) == 1
     assert found.banners[0].startswith(banner)
     assert found.lines() == []
+
+
+def test_the_device_the_protocol_and_the_cache_stand_above_every_table():
+    about = Provenance(
+        device=Device(kind="cuda", name="GPU \x1b[2J"),
+        protocol=Protocol(name="formal", seed=1, generations=6, cache="cold"),
+    )
+    made = replace(trace_with(Note("info", "quick", 1, "a")), provenance=about)
+    first, second = notices(made).banners
+    assert first == r"GPU \x1b[2J · formal, 6 generations · cold cache"
+    assert second.startswith("quick: ")
 
 
 def test_every_banner_is_of_a_documented_kind():

@@ -22,7 +22,7 @@ from fgtrace_collectors.recorder.errors import RecorderError, unavailable
 from fgtrace_collectors.recorder.profiling import OPTIONS, profile_calls
 from fgtrace_collectors.recorder.registry import Registry
 from fgtrace_collectors.recorder.stopwatch import Stopwatch
-from fgtrace_collectors.recorder.workload import effective_parameters, prepare
+from fgtrace_collectors.recorder.workload import prepare
 
 MARK = "\x1efgtrace "
 """Begins every reply line."""
@@ -104,8 +104,7 @@ class Child:
         """Build a case's inputs and compare its result with the reference."""
         case = self.registry.case(request["case"])
         implementation = self.route.resolve(case.operator)
-        params, _ = effective_parameters(case, request["params"], request["shrink"])
-        call, result = prepare(case, implementation, params, self.device)
+        call, result = prepare(case, implementation, request["params"], self.device)
         self.stopwatches[case.name] = Stopwatch(call, self.device, self.cold)
         return {"result": result, "modules": facts.source_hash(implementation) or {}}
 

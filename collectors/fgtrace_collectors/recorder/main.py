@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import signal
 import sys
-import tempfile
 import time
 import zipfile
 from dataclasses import replace
@@ -14,7 +12,8 @@ from pathlib import Path
 from typing import Any, Callable, List
 
 from fgtrace_collectors.recorder import child
-from fgtrace_collectors.recorder.errors import INTERRUPTED, RecorderError, broken_off, usage
+from fgtrace_collectors.recorder.errors import INTERRUPTED, RecorderError, usage
+from fgtrace_collectors.recorder.place import placed
 from fgtrace_collectors.recorder.plan import Plan, make_plan, read_plan
 from fgtrace_collectors.recorder.protocol import record
 from fgtrace_collectors.recorder.registry import Registry, bundled_registry
@@ -30,10 +29,8 @@ def main(recorder: Path) -> int:
     arguments = _parser(registry).parse_args()
     try:
         output = Path(arguments.output)
-        if output.exists():
-            raise usage(f"{output} exists", "give another -o, or remove it")
         plan = read_plan(Path(arguments.plan)) if arguments.plan else _plan(registry, arguments)
-        _record(plan, registry, recorder, output)
+        _record(plan, registry, recorder, output, force=arguments.force)
     except RecorderError as error:
         print(f"fgtrace-recorder: error: {error.message}\nhint: {error.hint}", file=sys.stderr)
         return error.exit_code
@@ -48,34 +45,19 @@ def interrupt(*_signal: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _record(plan: Plan, registry: Registry, recorder: Path, output: Path) -> None:
-    """Record aside and put the finished zip in its place in one step."""
-    try:
-        aside = Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=output.absolute().parent))
-    except OSError as error:
-        raise usage(f"{output} cannot be written: {error.strerror}", "give another -o") from None
-    try:
-        folder = aside / "recording"
-        folder.mkdir()
+def _record(plan: Plan, registry: Registry, recorder: Path, output: Path, *, force: bool) -> None:
+    with placed(output, force=force) as place:
         record(
             plan,
             registry,
             recorder=recorder,
             python=sys.executable,
-            folder=folder,
+            folder=place.work,
             progress=_tell_with_time(),
         )
-        packed = aside / output.name
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(folder.rglob("*")):
-                archive.write(path, path.relative_to(folder))
-        packed.replace(output)
-    except OSError as error:
-        raise broken_off(
-            f"{output} cannot be written: {error.strerror}", "free some space", "io"
-        ) from None
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        with zipfile.ZipFile(place.new, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(place.work.rglob("*")):
+                archive.write(path, path.relative_to(place.work))
 
 
 def _tell_with_time() -> Callable[[str], None]:
@@ -120,6 +102,7 @@ def _parser(registry: Registry) -> argparse.ArgumentParser:
     several: List[str] = []
     add = parser.add_argument
     add("-o", "--output", default="recording.zip", help="the file to write")
+    add("--force", action="store_true", help="replace a file that exists")
     add("--plan", help="carry out this plan file instead of the options below")
     add(
         "--case",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import pkgutil
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Iterable, Mapping
@@ -38,13 +39,23 @@ class Registry:
         """Import a case by name."""
         if name not in self.cases:
             raise usage(f"unknown case {name!r}", nearest("case", name, self.cases))
-        return load(self.cases[name])
+        return _named(name, load(self.cases[name]))
 
     def route(self, name: str) -> Any:
         """Import a route by name."""
         if name not in self.routes:
             raise unavailable(f"unknown route {name!r}", nearest("route", name, self.routes))
-        return load(self.routes[name])
+        return _named(name, load(self.routes[name]))
+
+
+def _named(name: str, found: Any) -> Any:
+    """Refuse a name that ranges and files cannot carry, or that is not the object's own."""
+    if found.name != name or not re.match(r"\w[\w.-]*\Z", name):
+        raise usage(
+            f"{found.name!r} is registered as {name!r}",
+            "its entry point must have its name: letters, digits, and _ . - inside",
+        )
+    return found
 
 
 def bundled_registry() -> Registry:

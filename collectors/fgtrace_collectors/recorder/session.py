@@ -27,8 +27,6 @@ class Session:
     plan: Plan
     protocol: Protocol
     """The plan's, or what Triton's interpreter can do of it."""
-    shrink: bool
-    """Whether parameters that nobody asked for are shrunk for the interpreter."""
     registry: Registry
     cases: Tuple[Any, ...]
     routes: Tuple[PlannedRoute, ...]
@@ -65,7 +63,6 @@ class Session:
                     "prepare",
                     case=case.name,
                     params=self.recording.parameters[case.name],
-                    shrink=self.shrink,
                 )
             for route in sharing:
                 reply = route.child.answer()

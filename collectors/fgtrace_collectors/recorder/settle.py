@@ -59,7 +59,6 @@ def settle(
     return Session(
         plan=plan,
         protocol=protocol,
-        shrink=shrink,
         registry=registry,
         cases=cases,
         routes=tuple(route.planned for route in taking_part),

@@ -26,6 +26,8 @@ class Stopwatch:
         self.call = call
         self.device = device
         self._flush = _make_flush(device) if cold else None
+        self._captured: Any = None
+        self._captured_output: Any = None
 
     def batch(self, mode: str, calls: int) -> Dict[str, int]:
         """Time one batch; `mode` is throughput, latency or graph."""
@@ -72,7 +74,9 @@ class Stopwatch:
         return {"wall_ns": wall, "enqueue_ns": enqueue}
 
     def _graph(self, calls: int) -> Dict[str, int]:
-        graph = self._captured()
+        if self._captured is None:
+            self._captured = self._capture()
+        graph = self._captured
         graph.replay()
         self.device.synchronize()
         start = time.perf_counter_ns()
@@ -82,18 +86,16 @@ class Stopwatch:
         self.device.synchronize()
         return {"wall_ns": time.perf_counter_ns() - start, "enqueue_ns": enqueued - start}
 
-    def _captured(self) -> Any:
-        if not hasattr(self, "_graph_of_call"):
-            torch = self.device.torch
-            side = torch.cuda.Stream()
-            with torch.cuda.stream(side):
-                self.call()
-            self.device.synchronize()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                self._graph_output = self.call()  # keeps the graph's memory alive
-            self._graph_of_call = graph
-        return self._graph_of_call
+    def _capture(self) -> Any:
+        cuda = self.device.torch.cuda
+        with cuda.stream(cuda.Stream()):
+            self.call()
+        self.device.synchronize()
+        graph = cuda.CUDAGraph()
+        with cuda.graph(graph):
+            # The graph writes into this memory at every replay.
+            self._captured_output = self.call()
+        return graph
 
     def warm_up(self, seconds: Optional[float], calls: Optional[int]) -> int:
         """Call until warm, by time or by count; give the nanoseconds a call took at the end."""

@@ -65,16 +65,12 @@ def _moved(device: Device, argument: Any) -> Any:
 def effective_parameters(
     case: Any, asked: Mapping[str, int], interpreted: bool
 ) -> Tuple[Dict[str, int], bool]:
-    """Fill in defaults; under Triton's interpreter, shrink those that nobody asked for.
+    """Fill in defaults; under Triton's interpreter, its smaller ones for what nobody asked for.
 
-    Gives the parameters and whether any was shrunk.
+    Gives the parameters and whether any is smaller than its default.
     """
-    params, shrunk = {}, False
-    for param in case.params:
-        value = asked.get(param.name)
-        if value is None:
-            value = param.default
-            if interpreted and param.interpreted is not None and value > param.interpreted:
-                value, shrunk = param.interpreted, True
-        params[param.name] = value
+    params: Dict[str, int] = {**case.defaults(interpreted=interpreted), **asked}
+    shrunk = any(
+        params[name] != value for name, value in case.defaults().items() if name not in asked
+    )
     return params, shrunk
