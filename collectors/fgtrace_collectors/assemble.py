@@ -16,7 +16,7 @@ import polars as pl
 
 from fgtrace.errors import ExitCode, FgtraceError
 from fgtrace.frames import schema
-from fgtrace.frames.notes import Note
+from fgtrace.frames.notes import KINDS, Note
 from fgtrace.frames.provenance import Clocks, Device, Environment, Host, Protocol, Provenance
 from fgtrace.readers.kineto import read_kineto
 from fgtrace.readers.recorded import Recorded
@@ -134,10 +134,7 @@ def assemble(recording: Path, run: Path) -> Assembled:
         samples=_frame(found.samples, schema.SAMPLES),
         witnesses=_frame(found.witnesses, schema.WITNESSES),
         calibration=_frame(found.calibration, schema.CALIBRATION),
-        notes=tuple(
-            Note(note.level, note.kind, note.count, note.message, note.option)
-            for note in found.notes
-        ),
+        notes=tuple(_note(note) for note in found.notes),
     )
 
 
@@ -207,6 +204,15 @@ def _provenance(found: _Recording, profiles: list[Profile]) -> Provenance:
         clocks=found.clocks,
         host=found.host,
     )
+
+
+def _note(note: _Note) -> Note:
+    if note.kind not in KINDS:
+        raise _unreadable(
+            f"{RECORDING_FILE} of the recording: unknown kind of note {note.kind!r}",
+            "unknown-format",
+        )
+    return Note(note.level, note.kind, note.count, note.message, note.option)
 
 
 def _frame(rows: list[dict[str, Any]], columns: pl.Schema) -> pl.DataFrame:

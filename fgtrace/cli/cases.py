@@ -127,7 +127,7 @@ def _tables(document: dict[str, Any]) -> tuple[Table, Table]:
                 )
                 for case in document["cases"]
             ],
-            "Parameters are set with --param; a factorial switches the parts.",
+            "Parameters are set with --param; parts are those that switch a part of the work.",
         ),
         _table(
             "Routes",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RUNS = Path("runs")
 SUFFIX = ".fgtrace"
 WRONG = "wrong-result"
-TOLD = ("route-not-run", "reduced-parameters")
+TOLD = ("route-not-run", "reduced-parameters", "not-captured")
 """The kinds of notes that say why the table is not what was expected."""
 
 
@@ -54,8 +54,15 @@ TOLD = ("route-not-run", "reduced-parameters")
 @click.option("--force", is_flag=True, help="replace a run that exists")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN", help="the run")
 @click.option("--format", "form", type=FORMAT, default="table", help="table, json, csv or markdown")
+@click.pass_context
 def collect(
-    recording: Path | None, output: Path | None, force: bool, form: str, **options: Any
+    ctx: click.Context,
+    /,
+    recording: Path | None,
+    output: Path | None,
+    force: bool,
+    form: str,
+    **options: Any,
 ) -> None:
     """Check, time and profile cases by several routes, and write a run.
 
@@ -67,19 +74,20 @@ def collect(
     from fgtrace.cli.answers import emit_answer
     from fgtrace.views import build
     from fgtrace.views.notices import notices
-    from fgtrace_collectors.recorder.place import free_name, placed
+    from fgtrace_collectors.recorder.place import placed
 
     with told_as_fgtrace_errors(), _ending_like_interrupts(), Progress() as progress:
         if recording is not None:
-            _refuse_beside_recording(options)
+            _refuse_beside_recording(ctx)
             name = recording.name.removesuffix(".zip").removesuffix(SUFFIX)
         else:
             name = _name(options["cases"])
-        target = output or free_name(RUNS / f"{name}{SUFFIX}")
-        with placed(target, force=force) as place:
+        target = _a_folder(output or RUNS / f"{name}{SUFFIX}")
+        with placed(target, folder=True, force=force, numbered=output is None) as place:
             made = recording or _record(place.work, options, progress.show)
             place.new.mkdir()
             trace = _make_run(made, place.new, target)
+    target = _as_typed(place.target)
     beside = notices(trace)
     emit_answer(build.report_answer("matrix", matrix_report(trace), beside), beside, form)
     tell([note.message for note in beside.notes if note.kind in TOLD], "note")
@@ -159,15 +167,34 @@ def _name(cases: tuple[str, ...]) -> str:
     return cases[0] if len(cases) == 1 else "several"
 
 
-def _refuse_beside_recording(options: dict[str, Any]) -> None:
-    given = [name for name in ("cases", "routes", "environments", "params") if options[name]]
-    if given or options["formal"] or options["protocol"]:
+def _refuse_beside_recording(ctx: click.Context) -> None:
+    allowed = {"recording", "output", "force", "form"}
+    for param in ctx.command.params:
+        source = ctx.get_parameter_source(param.name or "")
+        if source == click.core.ParameterSource.COMMANDLINE and param.name not in allowed:
+            raise FgtraceError(
+                f"{param.opts[0]} beside --from: what was recorded is recorded",
+                hint="give it to the recorder",
+                kind="usage",
+                exit_code=ExitCode.USAGE,
+            )
+
+
+def _a_folder(target: Path) -> Path:
+    if target.suffix == ".zip":
         raise FgtraceError(
-            "--from makes a run of what was recorded: it takes no option of a recording",
-            hint="give those to the recorder",
+            f"-o {target}: a run is a folder",
+            hint=f"name it {target.with_suffix(SUFFIX)}",
             kind="usage",
             exit_code=ExitCode.USAGE,
         )
+    return target
+
+
+def _as_typed(target: Path) -> Path:
+    """Give a path relative to the current folder where it lies below."""
+    here = Path.cwd()
+    return target.relative_to(here) if target.is_relative_to(here) else target
 
 
 @contextlib.contextmanager

@@ -18,8 +18,8 @@ from fgtrace.units import MISSING, printable
 from fgtrace.views.model import Column, Table
 
 DEVICES = ("device", "torch build", "here", "run on hardware")
-ROUTES = ("route", "runs here", "python", "torch", "triton", "why not, or on what")
-CSV = ("kind", "name", "here", "detail")
+ROUTES = ("route", "runs here", "python", "torch", "triton", "device")
+CSV = ("kind", "name", "here", "torch build", "run on hardware", *ROUTES[2:], "why not")
 
 
 @click.command()
@@ -34,15 +34,19 @@ def doctor(environments: tuple[str, ...], device: str, form: str) -> None:
         progress.show("starting one process a route")
         routes = _examine(environments, device)
     devices = _devices(routes)
+    reasons = tuple(f"{one['route']}: {one['reason']}" for one in routes if "reason" in one)
     listed = (
         _table("Devices", DEVICES, devices),
-        _table("Routes", ROUTES, [_route_row(route) for route in routes]),
+        _table("Routes", ROUTES, [_route_row(route) for route in routes], reasons),
     )
     if form == "json":
         emit(data.json_text(_document(devices, routes)))
     elif form == "csv":
-        rows = [("device", row[0], row[2], row[3]) for row in devices]
-        rows += [("route", row[0], row[1], row[-1]) for row in map(_route_row, routes)]
+        rows = [("device", name, here, build, run, *[""] * 5) for name, build, here, run in devices]
+        rows += [
+            ("route", name, here, "", "", *rest, route.get("reason", ""))
+            for route, (name, here, *rest) in zip(routes, map(_route_row, routes), strict=True)
+        ]
         emit(data.csv_text(CSV, rows))
     elif form == "markdown":
         emit("\n".join(map(markdown.render, listed)))
@@ -73,7 +77,7 @@ def _examine(environments: tuple[str, ...], device: str) -> list[dict[str, Any]]
         for route in plan.routes:
             refused: list[str] = []
             try:
-                with live(launcher, plan, [route], ["doctor"], refused) as (alive,):
+                with live(launcher, plan, [route], ["doctor"], [], refused) as (alive,):
                     for one in alive:
                         said = checked(one, one.child.request("facts"))
                         found.append({"route": route.name, **one.hello, **said})
@@ -104,7 +108,7 @@ def _devices(routes: list[dict[str, Any]]) -> list[tuple[str, ...]]:
 
 def _route_row(route: dict[str, Any]) -> tuple[str, ...]:
     if "reason" in route:
-        return (route["route"], "no", MISSING, MISSING, MISSING, route["reason"])
+        return (route["route"], "no", *[MISSING] * 4)
     environment = route["environment"]
     return (
         route["route"],
@@ -139,10 +143,12 @@ def _document(devices: list[tuple[str, ...]], routes: list[dict[str, Any]]) -> d
     }
 
 
-def _table(title: str, names: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
+def _table(
+    title: str, names: tuple[str, ...], rows: list[tuple[str, ...]], footnotes: tuple[str, ...] = ()
+) -> Table:
     return Table(
         title=title,
         columns=tuple(Column(name, "left", 0) for name in names),
         rows=tuple(tuple(map(printable, row)) for row in rows),
-        footnotes=(),
+        footnotes=tuple(map(printable, footnotes)),
     )

@@ -31,7 +31,7 @@ def emit(text: str) -> None:
 def tell(lines: Iterable[str], level: str = "warning") -> None:
     """Write lines about the data to stderr."""
     for line in lines:
-        _write(sys.stderr, f"fgtrace: {level}: {line}\n")
+        _write(sys.stderr, f"fgtrace: {level}: {printable(line)}\n")
 
 
 def tell_error(message: str, hint: str) -> None:

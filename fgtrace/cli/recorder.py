@@ -31,7 +31,7 @@ def recorder(output: Path, force: bool) -> None:
     from fgtrace_collectors.recorder.place import placed
     from fgtrace_collectors.registry import installed_registry
 
-    with told_as_fgtrace_errors(), placed(output, force=force) as place:
+    with told_as_fgtrace_errors(), placed(output, folder=False, force=force) as place:
         place.new.write_bytes(bundle(installed_registry()))
         place.new.chmod(0o755)
     emit(

@@ -20,9 +20,12 @@ KINDS = {
     "no-calls": "no range marks the calls",
     "no-device-activity": "no device work was recorded",
     "not-a-device-timing": "the host ran the case: no device's timing can be taken from it",
+    "not-captured": "a call cannot be captured in a graph",
+    "profiles-left-out": "profiles that were recorded are not in the trace",
     "quick": "one generation, so differences between processes are not seen",
     "reduced-parameters": "the case ran smaller than its default",
     "route-not-run": "a route could not run here",
+    "rule-broken": "a process did not keep a rule of the protocol, so its times may not count",
     "unlinked": "device events have no launch in the file",
     "wrong-result": "a route's result differs from the reference",
 }

@@ -122,16 +122,16 @@ MATRIX = Layout(
         Shown("route", ("route",), _name),
         Shown("throughput", ("throughput_ns",), units.duration),
         Shown(_LEVEL, ("throughput_low_ns", "throughput_high_ns"), units.interval, drop=2),
-        Shown("enqueue", ("enqueue_ns",), units.duration, drop=1),
+        Shown("enqueue", ("enqueue_ns",), units.duration, drop=3),
         Shown(_LEVEL, ("enqueue_low_ns", "enqueue_high_ns"), units.interval, drop=6),
-        Shown("latency", ("latency_ns",), units.duration, drop=3),
+        Shown("latency", ("latency_ns",), units.duration, drop=4),
         Shown(_LEVEL, ("latency_low_ns", "latency_high_ns"), units.interval, drop=7),
         Shown("graph", ("graph_ns",), units.duration, drop=8, optional=True),
         Shown("device", ("device_time_ns",), units.duration),
-        Shown("kernels", ("kernel_count",), units.count),
+        Shown("kernels", ("kernel_count",), units.count, drop=1),
         Shown("copies", ("copy_count",), units.count, drop=5),
         Shown("readbacks", ("readback_count",), units.count),
-        Shown("overhead", ("overhead_factor",), units.factor, drop=4),
+        Shown("overhead", ("overhead_factor",), units.factor, drop=5),
         Shown("result", ("result",), _name),
     ),
     footnotes=(
@@ -207,7 +207,7 @@ def summary_answer(summary: Summary, source: str, beside: Notices) -> Answer:
         banners=beside.banners,
         footnotes=(
             *([f"Not recorded: {', '.join(missing)}."] if missing else []),
-            *([f"Over {parts} processes; --format json has each."] if parts > 1 else []),
+            *([f"Over {parts} parts; --format json has each."] if parts > 1 else []),
         ),
     )
     return Answer(table, document, ("metric", "value"), tuple(metrics.items()))

@@ -21,6 +21,8 @@ class Route:
             timed call pays for no adapter of ours where the implementation has ATen's shape.
         triton: runs Triton kernels, and so needs its interpreter on the CPU.
         accelerator_only: does not run on the CPU at all.
+        serving: further "module:attribute" that do the work where an operator only hands it on;
+            a recording keeps the hash of their sources.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Route:
     operators: Mapping[str, str]
     triton: bool = False
     accelerator_only: bool = False
+    serving: Tuple[str, ...] = ()
 
     def resolve(self, operator: str) -> Callable[..., Any]:
         """Import and give the callable for `operator`.
@@ -87,6 +90,7 @@ FLAGGEMS = Route(
     },
     triton=True,
     accelerator_only=True,
+    serving=("flag_gems:repeat_interleave_self_tensor", "flag_gems:index_select"),
 )
 
 ROUTES = (ATEN, TRITON, TRITON_READBACK, FLAGGEMS)

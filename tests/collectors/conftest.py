@@ -27,7 +27,8 @@ from fgtrace_kernels.cases import REPEAT_TENSOR_KNOWN
 from fgtrace_kernels.routes import Route
 
 ROUTES = {
-    "wrong": "off_by_one", "raising": "refuse", "dying": "die", "slow": "sleep",
+    "wrong": "off_by_one", "broken": "not_there", "raising": "refuse", "dying": "die",
+    "slow": "sleep",
 }
 
 def off_by_one(repeats, output_size=None):
@@ -59,7 +60,7 @@ def route(name):
         operators={"plugin": "fgtrace_test_plugin:" + ROUTES[name]},
     )
 
-WRONG, RAISING, DYING, SLOW = map(route, ROUTES)
+WRONG, BROKEN, RAISING, DYING, SLOW = map(route, ROUTES)
 ATEN = Route("plain", "torch", ("torch",), {"plugin": "torch:repeat_interleave"})
 CASE = replace(REPEAT_TENSOR_KNOWN, name="plugin_case", operator="plugin")
 """
@@ -69,6 +70,7 @@ ENTRY_POINTS = """\
 plugin_case = fgtrace_test_plugin:CASE
 [fgtrace.routes]
 wrong = fgtrace_test_plugin:WRONG
+broken = fgtrace_test_plugin:BROKEN
 raising = fgtrace_test_plugin:RAISING
 dying = fgtrace_test_plugin:DYING
 slow = fgtrace_test_plugin:SLOW
@@ -97,7 +99,8 @@ def environment(folder: Path, plugin: Path) -> dict[str, str]:
     """Locks and temporaries of this test alone, so that nothing else on the machine matters."""
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
-    return {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(plugin)}
+    places = {"TMPDIR": str(temporary), "FGTRACE_LOCK_DIR": str(temporary)}
+    return {**os.environ, **places, "PYTHONPATH": str(plugin)}
 
 
 @pytest.fixture

@@ -76,6 +76,7 @@ def test_its_help_names_the_cases_and_loads_no_torch(recorder: Path) -> None:
         (("--case", "repeat_values_know"), 2, "did you mean repeat_values_known?"),
         (("--case", "all", "--route", "atem"), 4, "did you mean aten?"),
         (("--plan", "nothing.json"), 2, "nothing.json cannot be read"),
+        (("--plan", "plan.json", "--formal"), 2, "--plan decides everything"),
         (("--case", "all", "-o", "/proc/x/y.zip"), 2, "cannot be written"),
     ],
 )
@@ -114,6 +115,7 @@ def test_the_recorders_exit_codes_are_fgtraces() -> None:
 def test_the_recorders_notes_are_in_the_closed_list() -> None:
     """Every `note(level, kind, ...)` in the recorder names a documented kind."""
     import ast
+    from importlib import import_module
 
     from fgtrace.frames.notes import KINDS
 
@@ -126,7 +128,11 @@ def test_the_recorders_notes_are_in_the_closed_list() -> None:
                 and node.func.attr == "note"
             ):
                 kind = node.args[1]
-                assert isinstance(kind, ast.Constant), path
-                found.add(kind.value)
+                if isinstance(kind, ast.Name):
+                    module = import_module(f"fgtrace_collectors.recorder.{path.stem}")
+                    found.add(getattr(module, kind.id))
+                else:
+                    assert isinstance(kind, ast.Constant), path
+                    found.add(kind.value)
     assert found
     assert found <= set(KINDS)

@@ -15,7 +15,7 @@ import pytest
 
 from fgtrace import open as open_trace
 
-from .conftest import HAS_TORCH, SMALL, children_of, wait_until
+from .conftest import HAS_TORCH, SMALL, children_of, environment, wait_until
 
 pytestmark = pytest.mark.skipif(
     not HAS_TORCH, reason="torch and triton are not installed, and cases run on them"
@@ -34,7 +34,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, plugin: Path):
     done = subprocess.run(
         [sys.executable, "-m", "fgtrace", *BOTH_CASES, *SMALL, *routes, "-o", "a.fgtrace"],
         cwd=folder,
-        env={**os.environ, "TMPDIR": str(folder)},
+        env=environment(folder, plugin),
         capture_output=True,
         text=True,
         timeout=300,
@@ -114,7 +114,7 @@ def test_provenance_says_what_ran_and_nothing_of_the_environment_beyond_its_list
     _, run = recorded
     provenance = open_trace(run).provenance
     assert provenance.protocol is not None
-    assert provenance.protocol.name == "quick"
+    assert provenance.protocol.name == "interpreted"
     assert provenance.device is not None
     assert provenance.device.kind == "cpu"
     assert {each.route for each in provenance.environments} == {"aten", "triton"}
@@ -222,7 +222,7 @@ def test_the_one_file_recorder_works_where_only_torch_is(
     done = subprocess.run(
         [torch_only, "-I", "r.pyz", *asked, *SMALL, "-o", "there.zip"],
         cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+        env={**os.environ, "FGTRACE_LOCK_DIR": str(tmp_path / "tmp")},
         capture_output=True,
         text=True,
         timeout=300,
@@ -246,7 +246,7 @@ def test_the_one_file_recorder_works_where_only_torch_is(
     again = subprocess.run(
         [torch_only, "-I", "r.pyz", "--plan", "plan.json", "-o", "again.zip"],
         cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+        env={**os.environ, "FGTRACE_LOCK_DIR": str(tmp_path / "tmp")},
         capture_output=True,
         timeout=300,
         check=False,
@@ -281,6 +281,11 @@ def test_the_one_file_recorder_works_where_only_torch_is(
         (("--case", "repeat_values_known", "--route", "flaggems"), 4, "flag_gems"),
         (("--from", "nothing.zip"), 3, "nothing.zip"),
         (("--from", "nothing.zip", "--route", "aten"), 2, "--from"),
+        (("--from", "nothing.zip", "--seed", "3"), 2, "--seed beside --from"),
+        (("--case", "repeat_values_known", "-o", "a.zip"), 2, "a run is a folder"),
+        (("--case", "repeat_values_known", "--route", "aten", "--l2", "cold"), 2, "--l2 cold"),
+        (("--case", "repeat_values_known", "--route", "aten", "--graph"), 2, "--graph"),
+        (("--case", "plugin_case", "--route", "broken"), 4, "not_there"),
     ],
 )
 def test_bad_input_is_one_line_a_hint_and_the_documented_exit_code(
@@ -313,15 +318,42 @@ def test_an_error_is_a_document_too_where_json_was_asked_for(fgtrace) -> None:
 def test_an_output_that_exists_is_kept_without_force_and_replaced_with_it(
     fgtrace, tmp_path: Path
 ) -> None:
-    output = tmp_path / "a.fgtrace"
-    output.mkdir()
-    (output / "mine").touch()
     arguments = (*KNOWN, *SMALL, "--route", "aten", "--profiler", "none", "-o", "a.fgtrace")
+    assert fgtrace(*arguments).returncode == 0
+    first = (tmp_path / "a.fgtrace" / "manifest.json").read_text()
     assert fgtrace(*arguments).returncode == 2
-    assert (output / "mine").exists()
-    assert fgtrace(*arguments, "--force").returncode == 0
-    assert not (output / "mine").exists()
-    assert (output / "manifest.json").exists()
+    assert (tmp_path / "a.fgtrace" / "manifest.json").read_text() == first
+    assert fgtrace(*arguments, "--force", "--seed", "2").returncode == 0
+    assert (tmp_path / "a.fgtrace" / "manifest.json").read_text() != first
+
+
+def test_a_route_that_cannot_be_imported_is_left_out_unless_it_was_asked_for(fgtrace) -> None:
+    done = fgtrace(*PLUGIN, "--profiler", "none", "--format", "json")
+    assert done.returncode == 1, done.stderr  # `wrong` and `raising` take part
+    assert "broken: AttributeError" in done.stderr
+    assert "plugin_case/plain" in rows(done.stdout)
+    assert "plugin_case/broken" not in rows(done.stdout)
+
+
+def test_a_rule_that_was_not_kept_is_a_warning(fgtrace, tmp_path: Path) -> None:
+    done = fgtrace(
+        *KNOWN, *SMALL, "--route", "aten", "--profiler", "none", CUDA_LAUNCH_BLOCKING="1"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "rule-broken: aten: slowing variables is CUDA_LAUNCH_BLOCKING, not none" in done.stderr
+
+
+def test_a_variable_is_set_in_every_process_and_a_secret_one_not_written_down(
+    fgtrace, tmp_path: Path
+) -> None:
+    done = fgtrace(
+        *(*KNOWN, *SMALL, "--route", "aten", "-o", "a.fgtrace"),
+        *("--set", "FLAGOS_OP_add=cuda", "--set", "HF_TOKEN=hf_secret123"),
+    )
+    assert done.returncode == 0, done.stderr
+    (found,) = open_trace(tmp_path / "a.fgtrace").provenance.environments
+    assert found.variables["FLAGOS_OP_add"] == "cuda"
+    assert "hf_secret123" not in (tmp_path / "a.fgtrace" / "manifest.json").read_text()
 
 
 def test_a_wrong_result_keeps_the_run_marks_it_and_fails(fgtrace, tmp_path: Path) -> None:
@@ -340,6 +372,26 @@ def test_a_route_that_raises_is_marked_and_the_others_are_timed(fgtrace, tmp_pat
     assert set(open_trace(tmp_path / "a.fgtrace").samples["route"]) == {"plain"}
 
 
+def test_the_one_file_recorder_keeps_a_wrong_recording_and_fails(
+    fgtrace, torch_only: Path, plugin: Path, tmp_path: Path
+) -> None:
+    assert fgtrace("recorder", "-o", "r.pyz").returncode == 0
+    done = subprocess.run(
+        [torch_only, "-I", "r.pyz", "--case", "plugin_case", "--route", "wrong", *SMALL],
+        cwd=tmp_path,
+        env={**os.environ, "FGTRACE_LOCK_DIR": str(tmp_path / "tmp")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "40 of 40 values differ" in done.stderr
+    made = fgtrace("collect", "--from", "recording.zip")
+    assert made.returncode == 1
+    assert "40 of 40 values differ" in made.stderr
+
+
 def test_a_child_that_dies_ends_the_collection_and_its_last_words_are_shown(
     fgtrace, tmp_path: Path
 ) -> None:
@@ -353,7 +405,7 @@ def test_a_child_that_dies_ends_the_collection_and_its_last_words_are_shown(
 
 def test_two_collections_do_not_share_a_device(fgtrace, starting, tmp_path: Path) -> None:
     first = starting(*PLUGIN, "--route", "slow")
-    assert wait_until(lambda: bool(list((tmp_path / "tmp").glob("fgtrace-cpu.lock"))), 60)
+    assert wait_until((tmp_path / "tmp" / "fgtrace-cpu.lock").exists, 60)
     second = fgtrace(*PLUGIN, "--route", "plain")
     assert second.returncode == 5, second.stderr
     assert "in use by another collection" in second.stderr
@@ -368,7 +420,9 @@ def test_an_interrupt_leaves_no_run_no_child_and_no_temporaries(
     assert wait_until(lambda: bool(children_of(tmp_path)), 60)
     time.sleep(2.0)
     process.send_signal(end)
+    interrupted = time.monotonic()
     assert process.wait(timeout=20) == 130
+    assert time.monotonic() - interrupted < 4.0
     assert no_run(tmp_path)
     assert wait_until(lambda: not children_of(tmp_path))
     assert not list((tmp_path / "tmp").glob("fgtrace-*/"))

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -25,8 +24,7 @@ with locked(sys.argv[1:]):
 
 @pytest.fixture(autouse=True)
 def _own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setenv("FGTRACE_LOCK_DIR", str(tmp_path))
 
 
 @pytest.fixture
@@ -68,3 +66,31 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path) -> None
     with pytest.raises(RecorderError), locked(["cuda:0"]):
         pass
     assert victim.read_text() == "precious"
+
+
+def test_everybody_can_open_a_lock_whatever_the_umask_of_its_maker(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        with locked(["cuda:0"]):
+            mode = (tmp_path / "fgtrace-cuda-0.lock").stat().st_mode
+    finally:
+        os.umask(before)
+    assert mode & 0o777 == 0o666
+
+
+def test_another_users_lock_is_opened_and_respected(tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can run as another user")
+    tmp_path.chmod(0o1777)
+    for parent in tmp_path.parents:
+        if parent.stat().st_uid == 0 and parent != parent.parent:
+            parent.chmod(parent.stat().st_mode | 0o055)
+    with locked(["cuda:0"]):
+        pass
+    as_nobody = HOLD.replace("with locked", "import os\nos.setuid(65534)\nwith locked")
+    held = subprocess.run(
+        [sys.executable, "-c", as_nobody.replace("60", "0"), "cuda:0"],
+        capture_output=True,
+        text=True,
+    )
+    assert held.stdout == "held\n", held.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from fgtrace_collectors.recorder.plan import (
     interpreted,
     make_plan,
     read_plan,
+    shown,
     start_command,
 )
 from fgtrace_collectors.registry import installed_registry
@@ -92,7 +94,10 @@ def test_an_unknown_route_is_not_available_and_names_the_nearest() -> None:
         ({"protocol": "founding", "formal": True}, "exclude each other"),
         ({"budget_s": 5.0}, "--formal"),
         ({"profile_calls": 0}, "from 1"),
-        ({"profiler": "hipprof"}, "hipprof"),
+        ({"profiler": "magic"}, "magic"),
+        ({"formal": True, "budget_s": -5.0}, "-5"),
+        ({"formal": True, "variables": ["FLAGOS_LOG=dispatch"]}, "dispatch log"),
+        ({"protocol": "founding", "cold": True}, "--l2 cold"),
         ({"routes": ["aten"], "environments": ["triton=python3"]}, "not to be run"),
     ],
 )
@@ -110,7 +115,7 @@ def test_a_plan_survives_its_file(tmp_path: Path) -> None:
     plan = made(formal=True, params=["rows=7"], variables=["A=1"], environments=["aten=python3"])
     path = tmp_path / "plan.json"
     path.write_text(plan.to_json())
-    assert read_plan(path) == plan
+    assert read_plan(path, installed_registry()) == plan
 
 
 @pytest.mark.parametrize(
@@ -120,9 +125,42 @@ def test_what_is_no_plan_is_refused_in_one_line(tmp_path: Path, text: str) -> No
     path = tmp_path / "plan.json"
     path.write_text(text)
     with pytest.raises(RecorderError) as caught:
-        read_plan(path)
+        read_plan(path, installed_registry())
     assert caught.value.exit_code == USAGE
     assert str(path) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"device": "tpu"}, "tpu"),
+        ({"cases": [{"name": "nonsense", "params": {}}]}, "nonsense"),
+        ({"cases": [{"name": "repeat_values_known", "params": {"rows": "a"}}]}, "rows='a'"),
+        ({"cases": [{"name": "repeat_values_known", "params": {"rows": -4}}]}, "rows=-4"),
+        ({"cases": [{"name": "repeat_values_known", "params": {"colour": 1}}]}, "colour"),
+        ({"routes": [{"name": "nonsense"}]}, "nonsense"),
+    ],
+)
+def test_what_a_plan_asks_for_is_checked_as_options_are(
+    tmp_path: Path, change: dict[str, object], said: str
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({**json.loads(made().to_json()), **change}))
+    with pytest.raises(RecorderError, match=said):
+        read_plan(path, installed_registry())
+
+
+def test_a_profiler_of_the_design_that_is_not_there_yet_is_unavailable() -> None:
+    assert refused(profiler="hipprof").exit_code == UNAVAILABLE
+
+
+def test_secret_values_are_hidden_where_a_plan_is_written_down() -> None:
+    plan = made(
+        variables=["HF_TOKEN=hf_abc", "A=1"], command=["fgtrace", "--set", "HF_TOKEN=hf_abc"]
+    )
+    assert plan.variables["HF_TOKEN"] == "hf_abc"
+    assert "hf_abc" not in shown(plan).to_json()
+    assert shown(plan).variables["A"] == "1"
 
 
 def test_an_environment_is_an_interpreter_or_shell_text_that_ends_in_one(tmp_path: Path) -> None:

@@ -210,4 +210,4 @@ def test_a_summary_is_a_row_a_metric_in_its_unit():
 
 def test_a_summary_of_several_processes_says_where_each_is():
     footnotes = summary_answer(summary(parts=2), "a.fgtrace", QUIET).table.footnotes
-    assert footnotes[-1] == "Over 2 processes; --format json has each."
+    assert footnotes[-1] == "Over 2 parts; --format json has each."

@@ -76,10 +76,11 @@ class Child:
         self.interpreted = bool(self.route.triton) and not self.device.accelerator
         if self.interpreted:
             os.environ["TRITON_INTERPRET"] = "1"
-        self._check_route()
+        self._check_route(request["operators"])
         self.torch.set_num_threads(1)
 
-    def _check_route(self) -> None:
+    def _check_route(self, operators: List[str]) -> None:
+        """Find out now what cannot serve, rather than as a wrong result of the first call."""
         missing = [module for module in self.route.modules if find_spec(module) is None]
         if missing:
             raise unavailable(
@@ -88,6 +89,9 @@ class Child:
             )
         if self.route.accelerator_only and not self.device.accelerator:
             raise unavailable("it needs an accelerator", "`fgtrace doctor` shows the devices")
+        for operator in operators or self.route.operators:
+            if operator in self.route.operators:
+                self.route.resolve(operator)
 
     def hello(self) -> Message:
         """Say who this is."""
@@ -106,7 +110,7 @@ class Child:
         implementation = self.route.resolve(case.operator)
         call, result = prepare(case, implementation, request["params"], self.device)
         self.stopwatches[case.name] = Stopwatch(call, self.device, self.cold)
-        return {"result": result, "modules": facts.source_hash(implementation) or {}}
+        return {"result": result}
 
     def do_warm(self, request: Message) -> Message:
         """Warm a prepared case up, and say how long a call takes."""
@@ -156,6 +160,7 @@ class Child:
                 **facts.environment_facts(self.torch, self.variables),
                 "route": self.route.name,
                 "interpreted": self.interpreted,
+                "modules": facts.source_hashes(self.route),
             },
             "rules": witness.rules(self.torch),
         }

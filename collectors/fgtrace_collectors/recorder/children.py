@@ -52,11 +52,13 @@ def live(
     plan: Plan,
     routes: Sequence[PlannedRoute],
     names: Sequence[str],
+    operators: Sequence[str],
     refused: List[str],
 ) -> Iterator[List[List[LiveRoute]]]:
     """Start, for each name, a child for each route, all at once; end them all on the way out.
 
-    Gives a list a name. A route that cannot run here is an error where it was asked for by name;
+    Gives a list a name. Each child imports what serves those of `operators` that its route has. A
+    route that cannot run here is an error where it was asked for by name;
     otherwise it is left out everywhere, and its reason is added to `refused`.
     """
     with ExitStack() as stack:
@@ -71,6 +73,7 @@ def live(
                     device=plan.device,
                     variables=plan.variables,
                     cold=plan.protocol.cache == "cold",
+                    operators=list(operators),
                 )
         sets: List[List[LiveRoute]] = [[] for _ in names]
         for route, copies in zip(routes, children):
@@ -81,8 +84,10 @@ def live(
                 continue
             for among, child, hello in zip(sets, copies, hellos):
                 among.append(LiveRoute(route, child, hello))
-        yield sets
-        end_all([route for among in sets for route in among])
+        try:
+            yield sets
+        finally:
+            end_all([route for among in sets for route in among])
 
 
 def end_all(routes: Sequence[LiveRoute]) -> None:
@@ -97,7 +102,7 @@ def _refusal(route: PlannedRoute, hellos: Sequence[Dict[str, Any]]) -> Optional[
     """Give why a route cannot run here, or None; raise it where the route was asked for."""
     for hello in hellos:
         reason: Optional[str] = hello.get("unavailable") or hello.get("failed")
-        if reason is not None and (route.required or "failed" in hello):
+        if reason is not None and route.required:
             raise unavailable(
                 f"route {route.name}: {reason}",
                 hello.get("hint") or "`fgtrace doctor` shows what each route needs",

@@ -8,7 +8,7 @@ import inspect
 import os
 import platform
 import sys
-from typing import Any, Callable, Dict, Iterable, Optional
+from typing import Any, Dict, Iterable
 
 PACKAGES = (
     "torch",
@@ -42,6 +42,9 @@ VARIABLES = frozenset(
     )
 )
 """The allow-list; an environment holds secrets, so nothing else of it is ever written."""
+
+SECRETS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "APIKEY", "API_KEY")
+HIDDEN = "(hidden)"
 
 ROUTING_PREFIXES = ("FLAGOS_", "USE_FLAGGEMS", "ALL_USE_")
 """Variables that choose an implementation (Torch-FL, FlagGems): cleared before a child starts, and
@@ -80,7 +83,7 @@ def environment_facts(torch: Any, extra_variables: Iterable[str]) -> Dict[str, A
         "triton": getattr(triton, "__version__", None) or packages.get("triton"),
         "packages": packages,
         "variables": {
-            name: value
+            name: HIDDEN if hides(name) else value
             for name, value in sorted(os.environ.items())
             if name in allowed or name.startswith(ROUTING_PREFIXES)
         },
@@ -88,13 +91,28 @@ def environment_facts(torch: Any, extra_variables: Iterable[str]) -> Dict[str, A
     }
 
 
-def source_hash(function: Callable[..., Any]) -> Optional[Dict[str, str]]:
-    """Give the module that defines a function, and the sha256 of its source; None for built-ins."""
-    module = inspect.getmodule(inspect.unwrap(function))
-    if module is None:
-        return None
-    try:
+def source_hashes(route: Any) -> Dict[str, str]:
+    """Give the sha256 of the sources that serve a route, by module.
+
+    Those are the modules of its operators and of what they hand the work to (`route.serving`).
+    Torch's own are left out: its build is known by its git hash.
+    """
+    references = [*route.operators.values(), *route.serving]
+    hashes = {}
+    for reference in references:
+        module = inspect.getmodule(inspect.unwrap(_loaded(reference)))
+        if module is None or module.__name__.partition(".")[0] == "torch":
+            continue
         source = inspect.getsource(module)
-    except (OSError, TypeError):
-        return None
-    return {module.__name__: hashlib.sha256(source.encode("utf-8")).hexdigest()}
+        hashes[module.__name__] = hashlib.sha256(source.encode("utf-8")).hexdigest()
+    return hashes
+
+
+def _loaded(reference: str) -> Any:
+    module, _, attribute = reference.partition(":")
+    return getattr(sys.modules.get(module), attribute, None)
+
+
+def hides(name: str) -> bool:
+    """Tell whether a variable's name says that its value is a secret."""
+    return any(word in name.upper() for word in SECRETS)

@@ -9,13 +9,13 @@ import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Tuple
 
 from fgtrace_collectors.recorder import child
-from fgtrace_collectors.recorder.errors import INTERRUPTED, RecorderError, usage
+from fgtrace_collectors.recorder.errors import FAILED, INTERRUPTED, RecorderError, usage
 from fgtrace_collectors.recorder.place import placed
 from fgtrace_collectors.recorder.plan import Plan, make_plan, read_plan
-from fgtrace_collectors.recorder.protocol import record
+from fgtrace_collectors.recorder.protocol import WRONG_RESULT, record
 from fgtrace_collectors.recorder.registry import Registry, bundled_registry
 
 
@@ -29,14 +29,21 @@ def main(recorder: Path) -> int:
     arguments = _parser(registry).parse_args()
     try:
         output = Path(arguments.output)
-        plan = read_plan(Path(arguments.plan)) if arguments.plan else _plan(registry, arguments)
-        _record(plan, registry, recorder, output, force=arguments.force)
+        plan = _plan(registry, arguments)
+        output, wrong = _record(plan, registry, recorder, output, force=arguments.force)
     except RecorderError as error:
         print(f"fgtrace-recorder: error: {error.message}\nhint: {error.hint}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     print(f"wrote {output}; next, where fgtrace is: fgtrace collect --from {output.name}")
+    if wrong:
+        print(
+            f"fgtrace-recorder: error: wrong results: {'; '.join(wrong)}\n"
+            "hint: the recording was kept, and its run will be marked",
+            file=sys.stderr,
+        )
+        return FAILED
     return 0
 
 
@@ -45,9 +52,12 @@ def interrupt(*_signal: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _record(plan: Plan, registry: Registry, recorder: Path, output: Path, *, force: bool) -> None:
-    with placed(output, force=force) as place:
-        record(
+def _record(
+    plan: Plan, registry: Registry, recorder: Path, output: Path, *, force: bool
+) -> Tuple[Path, List[str]]:
+    """Record into a zip; give where it lies, and the wrong results."""
+    with placed(output, folder=False, force=force) as place:
+        recording = record(
             plan,
             registry,
             recorder=recorder,
@@ -58,6 +68,8 @@ def _record(plan: Plan, registry: Registry, recorder: Path, output: Path, *, for
         with zipfile.ZipFile(place.new, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(place.work.rglob("*")):
                 archive.write(path, path.relative_to(place.work))
+    wrong = [note["message"] for note in recording.notes if note["kind"] == WRONG_RESULT]
+    return place.target, wrong
 
 
 def _tell_with_time() -> Callable[[str], None]:
@@ -71,6 +83,12 @@ def _tell_with_time() -> Callable[[str], None]:
 
 
 def _plan(registry: Registry, arguments: argparse.Namespace) -> Plan:
+    if arguments.plan:
+        beside = {"plan": arguments.plan, "output": arguments.output, "force": arguments.force}
+        untouched = _parser(registry).parse_args([])
+        if vars(arguments) != {**vars(untouched), **beside}:
+            raise usage("--plan decides everything", "leave the other options out")
+        return read_plan(Path(arguments.plan), registry)
     if not arguments.case:
         raise usage("no case was given", f"--case all, or of: {', '.join(registry.cases)}")
     plan = make_plan(

@@ -15,9 +15,11 @@ from fgtrace_collectors.recorder.errors import broken_off, usage
 
 ASIDE = ".aside-"
 OLD = "old"
+MANIFEST = "manifest.json"
+"""What makes a folder a run; no other folder is ever replaced."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Place:
     """Where a result is made, on the file system where it will lie."""
 
@@ -25,34 +27,40 @@ class Place:
     """To be made, a file or a folder: it becomes the target."""
     work: Path
     """An empty folder for what is needed on the way."""
+    target: Path
+    """Where it lies in the end: another number, if its name was taken meanwhile."""
 
 
 @contextmanager
-def placed(target: Path, *, force: bool) -> Iterator[Place]:
-    """Put what the block makes in the place of `target`, when it ends without an error.
+def placed(
+    target: Path, *, folder: bool, force: bool = False, numbered: bool = False
+) -> Iterator[Place]:
+    """Put what the block makes, a folder or a file, in the place of `target` when it ends well.
 
-    With `force` an old `target` stays until the new one is complete. What writers that were killed
-    left beside `target` is swept first. Raises usage errors for a target that exists or cannot be
-    written.
+    A target that exists is refused, or with `numbered` gets a number behind its name; with `force`
+    it stays until the new one is complete and is then replaced, if it is a file, an empty folder
+    or a run. What writers that were killed left beside `target` is swept first. Raises usage
+    errors for a target that exists or cannot be written.
     """
-    parent = target.absolute().parent
+    target = target.absolute()
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        sweep(parent)
-        if target.exists() and not force:
-            raise usage(f"{target} exists", "give another -o, or --force to replace it")
-        aside, lock = _make_aside(target.name, parent)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        sweep(target.parent)
+        if target.exists() and not numbered:
+            _check_replaceable(target, folder, force)
+        aside, lock = _make_aside(target.name, target.parent)
     except OSError as error:
         raise usage(
             f"{target} cannot be written: {error.strerror}", "give another place with -o"
         ) from None
     try:
-        place = Place(aside / "new", aside / "work")
+        place = Place(aside / "new", aside / "work", target)
         place.work.mkdir()
         yield place
-        if target.exists():
-            target.rename(aside / OLD)
-        place.new.rename(target)
+        if force:
+            _replace(aside, place)
+        else:
+            _put(place)
     except OSError as error:
         raise broken_off(
             f"{target} cannot be written: {error.strerror}",
@@ -60,7 +68,7 @@ def placed(target: Path, *, force: bool) -> Iterator[Place]:
             "io",
         ) from None
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        _clear(aside, target)
         os.close(lock)
 
 
@@ -68,22 +76,54 @@ def sweep(parent: Path) -> None:
     """Remove what dead writers left in `parent`; put back an old result that they had set aside."""
     for aside in parent.glob(f".*{ASIDE}*"):
         lock = _lock(aside)
-        if lock is None:
-            continue
-        target = parent / aside.name[1:].rpartition(ASIDE)[0]
-        if (aside / OLD).exists() and not target.exists():
-            (aside / OLD).rename(target)
-        shutil.rmtree(aside, ignore_errors=True)
-        os.close(lock)
+        if lock is not None:
+            _clear(aside, parent / aside.name[1:].rpartition(ASIDE)[0])
+            os.close(lock)
 
 
-def free_name(target: Path) -> Path:
-    """Give `target`, or the first of `target-2`, `target-3`, ... that does not exist."""
-    number, name = 1, target
-    while name.exists():
-        number += 1
-        name = target.with_name(f"{target.stem}-{number}{target.suffix}")
-    return name
+def _check_replaceable(target: Path, folder: bool, force: bool) -> None:
+    if not force:
+        raise usage(f"{target} exists", "give another -o, or --force to replace it")
+    if folder:
+        is_run = target.is_dir() and ((target / MANIFEST).exists() or not any(target.iterdir()))
+        refusal = None if is_run else f"{target} is not a run"
+    else:
+        refusal = None if target.is_file() else f"{target} is not a file"
+    if refusal is not None:
+        raise usage(f"{refusal}, so --force does not replace it", "give another -o, or remove it")
+
+
+def _replace(aside: Path, place: Place) -> None:
+    if place.target.exists():
+        place.target.rename(aside / OLD)
+    place.new.rename(place.target)
+
+
+def _put(place: Place) -> None:
+    """Move the result to its name, or to the next number where that is taken; never over it."""
+    number, name = 1, place.target
+    while True:
+        try:
+            if place.new.is_dir():
+                if name.exists():  # rename(2) replaces an empty folder
+                    raise FileExistsError
+                place.new.rename(name)
+            else:
+                os.link(place.new, name)
+        except OSError:
+            if not name.exists():
+                raise
+            number += 1
+            name = place.target.with_name(f"{place.target.stem}-{number}{place.target.suffix}")
+        else:
+            place.target = name
+            return
+
+
+def _clear(aside: Path, target: Path) -> None:
+    if (aside / OLD).exists() and not target.exists():
+        (aside / OLD).rename(target)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _make_aside(name: str, parent: Path) -> Tuple[Path, int]:

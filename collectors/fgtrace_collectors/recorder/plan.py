@@ -12,10 +12,11 @@ import re
 import shlex
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from fgtrace_collectors.recorder.devices import check_spelling
-from fgtrace_collectors.recorder.errors import usage
+from fgtrace_collectors.recorder.errors import unavailable, usage
+from fgtrace_collectors.recorder.facts import HIDDEN, hides
 from fgtrace_collectors.recorder.registry import Registry, nearest
 
 PLAN_FORMAT = 1
@@ -66,6 +67,8 @@ def interpreted(protocol: Protocol) -> Protocol:
     """Shrink a protocol to what Triton's interpreter can do: three calls that time nothing."""
     return replace(
         protocol,
+        name="interpreted",
+        interleaved=True,
         generations=1,
         batches=1,
         latency_batches=1,
@@ -117,8 +120,24 @@ class Plan:
         return json.dumps(asdict(self), indent=1)
 
 
-def read_plan(path: Path) -> Plan:
-    """Read a plan file."""
+def shown(plan: Plan) -> Plan:
+    """Hide the values of variables whose names say that they are secret."""
+    hidden = {value for name, value in plan.variables.items() if hides(name)}
+
+    def without(text: str) -> str:
+        for value in hidden:
+            text = text.replace(value, HIDDEN)
+        return text
+
+    return replace(
+        plan,
+        variables={name: without(value) for name, value in plan.variables.items()},
+        command=tuple(without(word) for word in plan.command),
+    )
+
+
+def read_plan(path: Path, registry: Registry) -> Plan:
+    """Read a plan file; what it asks for is checked as options are."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["format"] != PLAN_FORMAT:
@@ -126,7 +145,7 @@ def read_plan(path: Path) -> Plan:
                 f"{path} is a plan of format {found['format']}; this recorder knows {PLAN_FORMAT}",
                 "make the plan with the same version of fgtrace",
             )
-        return Plan(
+        plan = Plan(
             cases=tuple(PlannedCase(**case) for case in found["cases"]),
             routes=tuple(PlannedRoute(**route) for route in found["routes"]),
             protocol=Protocol(**found["protocol"]),
@@ -137,6 +156,12 @@ def read_plan(path: Path) -> Plan:
             },
             command=tuple(found["command"]),
         )
+        check_spelling(plan.device)
+        for route in plan.routes:
+            registry.route(route.name)
+        for case in plan.cases:
+            _check_case(registry, case)
+        return plan
     except OSError as error:
         raise usage(f"{path} cannot be read: {error.strerror}", "give the path of a plan") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -167,19 +192,27 @@ def make_plan(
     """Make a plan from options as they are typed; refuse what does not fit before anything runs."""
     check_spelling(device)
     chosen = _protocol(formal, protocol, budget_s)
+    if chosen.name == "formal" and any(text.startswith("FLAGOS_LOG") for text in variables):
+        raise usage("--set FLAGOS_LOG…: a formal run writes no dispatch log", "leave one of them")
     if profile_calls is not None:
         if profile_calls < 1:
             raise usage("--profile-calls takes a number from 1", "the default is 100")
         chosen = replace(chosen, profile_calls=profile_calls)
     if cold:
+        if not chosen.interleaved:
+            raise usage(
+                f"--l2 cold: the {chosen.name} protocol calls back to back", "leave one of them"
+            )
         # A flush between two calls makes the host wait, so back-to-back calls mean nothing.
         chosen = replace(
             chosen, cache="cold", batches=0, latency_batches=max(chosen.batches, 1), graph=False
         )
     elif graph:
         chosen = replace(chosen, graph=True)
+    if profiler in ("rocprofv3", "rocprof", "hipprof"):
+        raise unavailable(f"profiler {profiler} cannot be used yet", "give auto, kineto or none")
     if profiler not in ("auto", "kineto", "none"):
-        raise usage(f"--profiler {profiler} is not known here", "give auto, kineto or none")
+        raise usage(f"--profiler {profiler} is not known", "give auto, kineto or none")
     started = _assignments("--env", environments)
     all_cases = [registry.case(name).name for name in _all(cases, registry.cases)]
     names = [registry.route(name).name for name in routes or registry.routes]
@@ -230,6 +263,8 @@ def _protocol(formal: bool, name: Optional[str], budget_s: Optional[float]) -> P
         return chosen
     if chosen.name != "formal":
         raise usage("--budget goes with --formal", "add --formal to the command")
+    if not budget_s >= 0:
+        raise usage(f"--budget {budget_s:g} is no time", "give seconds")
     return replace(chosen, budget_s=budget_s)
 
 
@@ -258,29 +293,37 @@ def _planned_cases(
             )
     planned = []
     for name in names:
-        case = registry.case(name)
-        values = {}
-        for param in case.params:
-            if param.name in params:
-                values[param.name] = _number(name, param, params[param.name])
-        misfit = case.misfit({**{p.name: p.default for p in case.params}, **values})
-        if misfit is not None:
-            raise usage(f"case {name}: {misfit}", "`fgtrace cases` shows the defaults")
+        own = {param.name for param in registry.case(name).params}
+        values = {param: _number(param, text) for param, text in params.items() if param in own}
         planned.append(PlannedCase(name, values))
+        _check_case(registry, planned[-1])
     return planned
 
 
-def _number(case: str, param: Any, text: str) -> int:
+def _number(name: str, text: str) -> int:
     try:
-        value = int(text)
+        return int(text)
     except ValueError:
         raise usage(
-            f"--param {param.name}={text}: not a whole number", f"{param.name} is {param.summary}"
+            f"--param {name}={text}: not a whole number", "`fgtrace cases` shows the defaults"
         ) from None
-    if value < param.minimum or (param.maximum is not None and value > param.maximum):
-        top = "" if param.maximum is None else f" to {param.maximum}"
-        raise usage(
-            f"--param {param.name}={value} does not fit case {case}",
-            f"it takes a number from {param.minimum}{top}",
-        )
-    return value
+
+
+def _check_case(registry: Registry, planned: PlannedCase) -> None:
+    case = registry.case(planned.name)
+    known = {param.name: param for param in case.params}
+    for name, value in planned.params.items():
+        if name not in known:
+            raise usage(f"case {case.name} has no parameter {name}", f"it has {', '.join(known)}")
+        param = known[name]
+        if type(value) is not int or not (
+            param.minimum <= value <= (value if param.maximum is None else param.maximum)
+        ):
+            top = "" if param.maximum is None else f" to {param.maximum}"
+            raise usage(
+                f"{name}={value!r} does not fit case {case.name}",
+                f"it takes a whole number from {param.minimum}{top}",
+            )
+    misfit = case.misfit({**case.defaults(), **planned.params})
+    if misfit is not None:
+        raise usage(f"case {case.name}: {misfit}", "`fgtrace cases` shows the defaults")

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Sequence, Tuple
 
 from fgtrace_collectors.recorder.children import Launcher, LiveRoute, end_all, live
 from fgtrace_collectors.recorder.lock import locked
-from fgtrace_collectors.recorder.plan import Plan
+from fgtrace_collectors.recorder.plan import Plan, shown
 from fgtrace_collectors.recorder.profiles import profiles
 from fgtrace_collectors.recorder.recording import LOGS, PLAN_FILE, PROFILES, Recording
 from fgtrace_collectors.recorder.registry import Registry
 from fgtrace_collectors.recorder.session import Progress, Session
 from fgtrace_collectors.recorder.settle import settle
 from fgtrace_collectors.recorder.timing import interleaved, one_after_the_other
+from fgtrace_collectors.recorder.witness import RULES
+
+WRONG_RESULT = "wrong-result"
 
 
 def record(
@@ -35,16 +38,17 @@ def record(
     """
     for name in (PROFILES, LOGS):
         (folder / name).mkdir()
-    (folder / PLAN_FILE).write_text(plan.to_json(), encoding="utf-8")
+    (folder / PLAN_FILE).write_text(shown(plan).to_json(), encoding="utf-8")
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    recording = Recording(plan=asdict(plan), started=started)
+    recording = Recording(plan=asdict(shown(plan)), started=started)
     launcher = Launcher(recorder, python, folder)
     refused: List[str] = []
     progress("starting the processes of each route")
     # Those that will profile start now too, and sit idle: importing torch twice, one after the
     # other, is most of what a quick recording would last.
     names = ["g0"] if plan.profiler == "none" else ["g0", "p0"]
-    with live(launcher, plan, plan.routes, names, refused) as sets:
+    operators = [registry.case(case.name).operator for case in plan.cases]
+    with live(launcher, plan, plan.routes, names, operators, refused) as sets:
         session = settle(plan, registry, launcher, recording, sets[0], refused, progress)
         first, *profiled = [_taking_part(session, routes) for routes in sets]
         with locked(_identity(route.hello) for route in first):
@@ -72,11 +76,15 @@ def _identity(hello: Dict[str, Any]) -> str:
 
 
 def _judge(recording: Recording) -> None:
-    """Note every route that gave a wrong result in any process."""
-    wrong = {
-        (row["case"], row["route"]): row["value"]
-        for row in recording.witnesses
-        if row["witness"] == "result" and row["value"] != "ok"
-    }
+    """Note every wrong result, and every rule of the protocol that a process did not keep."""
+    wrong: Dict[Tuple[str, str], str] = {}
+    broken: Dict[Tuple[str, str], str] = {}
+    for row in recording.witnesses:
+        if row["witness"] == "result" and row["value"] != "ok":
+            wrong[row["case"], row["route"]] = row["value"]
+        if row["value"] != RULES.get(row["witness"], row["value"]):
+            broken[row["route"], row["witness"]] = row["value"]
     for (case, route), value in wrong.items():
-        recording.note("warning", "wrong-result", f"{case} by {route}: {value}")
+        recording.note("warning", WRONG_RESULT, f"{case} by {route}: {value}")
+    for (route, rule), value in broken.items():
+        recording.note("warning", "rule-broken", f"{route}: {rule} is {value}, not {RULES[rule]}")

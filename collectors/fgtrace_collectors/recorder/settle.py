@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, List, Sequence
+from typing import Any, Dict, List, Sequence
 
 from fgtrace_collectors.recorder import machine
 from fgtrace_collectors.recorder.children import Launcher, LiveRoute
@@ -50,7 +50,11 @@ def settle(
     protocol = interpreted(plan.protocol) if shrink else plan.protocol
     recording.protocol = {**asdict(protocol), "seed": plan.seed}
     recording.host = machine.host_facts()
-    recording.device = dict(taking_part[0].hello["device_facts"])
+    recording.device = _one_device(taking_part)
+    if protocol.cache == "cold" and not taking_part[0].hello["accelerator"]:
+        raise usage("--l2 cold: the host ran the cases, and its caches are not flushed", "leave it")
+    if protocol.graph and recording.device["kind"] != "cuda":
+        raise usage("--graph needs a CUDA device", "leave it, or give --device cuda")
     if recording.device["kind"] == "cuda":
         recording.device["driver"] = machine.driver_version()
     _label(recording, shrink, bool(taking_part[0].hello["accelerator"]), protocol.name)
@@ -66,6 +70,23 @@ def settle(
         recording=recording,
         progress=progress,
     )
+
+
+def _one_device(routes: Sequence[LiveRoute]) -> Dict[str, Any]:
+    """Give the facts of the device that all routes ran on; a recording is of one.
+
+    Torch builds may call it differently (cuda, flagos), so it is compared by its name.
+    """
+    devices = {
+        route.name: route.hello["device_facts"].get("name") or route.hello["device"]
+        for route in routes
+    }
+    if len(set(devices.values())) > 1:
+        told = ", ".join(f"{route} on {device}" for route, device in devices.items())
+        raise unavailable(
+            f"routes ran on different devices: {told}", "give --device, or collect them apart"
+        )
+    return dict(routes[0].hello["device_facts"])
 
 
 def _label(recording: Recording, interpreting: bool, accelerator: bool, protocol: str) -> None:

@@ -68,6 +68,8 @@ def _generation(session: Session, routes: Sequence[LiveRoute], generation: int) 
     rounds = max(protocol.batches, protocol.latency_batches)
     for index in range(rounds):
         session.progress(f"generation {generation + 1}: round {index + 1} of {rounds}")
+        if index == rounds // 2:
+            session.read_clocks("during")
         modes = ["throughput"] if index < protocol.batches else []
         if index < protocol.latency_batches:
             modes.append("latency")
@@ -80,7 +82,6 @@ def _generation(session: Session, routes: Sequence[LiveRoute], generation: int) 
         for pair in pairs:
             for _ in range(GRAPH_BATCHES):
                 batches.time_graph(pair, calls)
-    session.read_clocks("during")
     batches.close()
     session.describe(routes, generation)
 
@@ -124,6 +125,13 @@ class _Batches:
         if reason is not None:
             self._not_captured.add(key)
             self.session.witness(route, self.generation, "graph capture", reason, case)
+            if self.generation == 0:
+                self.session.recording.note(
+                    "info",
+                    "not-captured",
+                    f"{case.name} by {route.name} cannot be captured in a graph: {reason}",
+                    option="--graph",
+                )
             return
         self.session.sample(
             route, case, self.generation, self.turn, "graph", "none", calls[case.name], reply

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from typing import Any, Dict, Optional
 
 
@@ -66,14 +65,26 @@ class CompilationCounter:
         return {"compilations": self.compiled, "tunings": self.tuned}
 
 
+RULES = {
+    "tracing": "none",
+    "dispatch log": "none",
+    "torch threads": "1",
+    "slowing variables": "none",
+}
+"""What a process must say of itself for its times to count."""
+
+SLOWING = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "TRITON_DEBUG")
+
+
 def rules(torch: Any) -> Dict[str, str]:
-    """Say how this process stands to each rule of a formal run."""
+    """Say how this process stands to each rule, and what else it has imported."""
     logs = sorted(name for name in os.environ if name.startswith("FLAGOS_LOG"))
+    slowing = [name for name in SLOWING if os.environ.get(name, "0") not in ("", "0")]
     return {
         "tracing": "none" if sys.gettrace() is None and sys.getprofile() is None else "active",
         "dispatch log": ", ".join(logs) or "none",
         "torch threads": str(torch.get_num_threads()),
-        "python threads": str(threading.active_count()),
+        "slowing variables": ", ".join(slowing) or "none",
         "torch_fl imported": str("torch_fl" in sys.modules).lower(),
         "flag_gems imported": str("flag_gems" in sys.modules).lower(),
     }
