@@ -22,9 +22,18 @@ def trim(source: Path, target: Path) -> None:
     """Copy a recorder's zip without logs and without the profiles of later generations."""
     with zipfile.ZipFile(source) as full, zipfile.ZipFile(target, "w") as small:
         recording = json.loads(full.read(RECORDING))
-        recording["profiles"] = [
-            profile for profile in recording["profiles"] if profile["generation"] == 0
-        ]
+        kept = [one for one in recording["profiles"] if one["generation"] == 0]
+        left_out = len(recording["profiles"]) - len(kept)
+        recording["profiles"] = kept
+        recording["notes"].append(
+            {
+                "level": "info",
+                "kind": "profiles-left-out",
+                "count": left_out,
+                "message": f"profiles of later generations that are not in this sample: {left_out}",
+                "option": None,
+            }
+        )
         plan = recording["plan"]
         plan["command"] = [_last_part(word) for word in plan["command"]]
         for environment in recording["environments"]:

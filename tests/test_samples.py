@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import fgtrace
+from fgtrace.analysis.calls import calls_report
 from fgtrace.analysis.matrix import matrix_report
 from fgtrace.analysis.phases import phases_report
 from fgtrace.frames.trace import Trace
@@ -88,6 +89,38 @@ def test_kernels_copies_and_readbacks_a_call_are_as_claimed(matrix: pl.DataFrame
         found = row(matrix, case, route)
         columns = ("kernel_count", "copy_count", "readback_count")
         assert [found[column] for column in columns] == [int(count) for count in counts]
+
+
+def test_every_profiled_call_of_a_row_has_the_same_counts(trace: Trace) -> None:
+    counts = pl.col("kernel_count", "copy_count", "readback_count")
+    calls = calls_report(trace).group_by("case", "route").agg(counts.n_unique(), calls=pl.len())
+    assert set(calls["calls"]) == {10}
+    assert {count for row in calls.select(counts).iter_rows() for count in row} == {1}
+
+
+def test_atens_dynamic_path_reads_eight_bytes_and_one(trace: Trace) -> None:
+    parts = trace.parts.filter(route="aten", source="raw/aten.repeat_Tensor_dynamic.g0.json.gz")
+    copies = trace.events.filter(part=parts["part"].item(), kind="memcpy", copy_kind="DtoH")
+    assert copies.group_by("bytes").len().sort("bytes").rows() == [(1, 10), (8, 10)]
+
+
+def test_what_is_not_in_the_sample_is_a_note(trace: Trace) -> None:
+    (note,) = trace.notes.filter(kind="profiles-left-out").iter_rows(named=True)
+    assert note["count"] == 16 * 5
+
+
+def test_batches_and_machine_are_as_claimed(trace: Trace) -> None:
+    profiled = trace.samples.filter(profiler="kineto")["process"].unique().to_list()
+    timed = trace.samples.filter(~pl.col("process").is_in(profiled))
+    batches = timed.group_by("case", "route", "generation", "mode").len()
+    assert set(batches.filter(mode="throughput")["len"]) == {30}
+    assert set(batches.filter(mode="latency")["len"]) == {10}
+    provenance = trace.provenance
+    assert provenance.host is not None
+    assert provenance.host.cores == 16
+    assert provenance.device is not None
+    assert provenance.device.driver == "580.159.04"
+    assert {one.python for one in provenance.environments} == {"3.12.3"}
 
 
 def test_the_counts_are_those_of_the_raw_files(trace: Trace) -> None:

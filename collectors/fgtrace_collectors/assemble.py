@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import tempfile
+import re
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import polars as pl
@@ -27,6 +27,9 @@ from fgtrace_collectors.recorder.recording import (
 )
 
 RAW = "raw"
+
+MOST_BYTES = 4 * 1024**3
+"""What a recorder's zip may unpack to; a formal recording of seven cases takes some megabytes."""
 
 RAW_METADATA = frozenset(
     (
@@ -68,6 +71,43 @@ class _Note(msgspec.Struct):
     option: str | None
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
+Positive = Annotated[int, msgspec.Meta(ge=1, lt=2**32)]
+Nanoseconds = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _Sample(msgspec.Struct):
+    case: str
+    route: str
+    generation: Count
+    process: int
+    turn: Count
+    mode: Literal["throughput", "latency", "graph"]
+    profiler: str
+    calls: Positive
+    wall_ns: Nanoseconds
+    enqueue_ns: Nanoseconds
+
+
+class _Witness(msgspec.Struct):
+    case: str | None
+    route: str
+    generation: Count
+    process: int
+    witness: str
+    value: str
+
+
+class _Loop(msgspec.Struct):
+    route: str
+    generation: Count
+    process: int
+    loop: str
+    profiler: str
+    iterations: Positive
+    wall_ns: Nanoseconds
+
+
 class _Recording(msgspec.Struct):
     """`fgtrace_collectors.recorder.recording.Recording` as another process wrote it."""
 
@@ -81,9 +121,9 @@ class _Recording(msgspec.Struct):
     environments: tuple[Environment, ...]
     clocks: tuple[Clocks, ...]
     profiler_options: dict[str, str | int | bool]
-    samples: list[dict[str, Any]]
-    witnesses: list[dict[str, Any]]
-    calibration: list[dict[str, Any]]
+    samples: list[_Sample]
+    witnesses: list[_Witness]
+    calibration: list[_Loop]
     profiles: list[_Profile]
     notes: list[_Note]
     generations: int
@@ -138,21 +178,30 @@ def assemble(recording: Path, run: Path) -> Assembled:
     )
 
 
-@contextmanager
-def unpacked(recording: Path) -> Iterator[Path]:
-    """Give the folder of a recording: itself, or for the time being what a recorder's zip holds."""
+def unpacked(recording: Path, work: Path) -> Path:
+    """Give the folder of a recording: itself, or `work` with what a recorder's zip holds.
+
+    Only what a recording consists of is taken out of a zip, and no more than MOST_BYTES.
+    """
     if recording.is_dir():
-        yield recording
-        return
-    with tempfile.TemporaryDirectory(prefix="fgtrace-") as folder:
-        try:
-            with zipfile.ZipFile(recording) as archive:
-                archive.extractall(folder)  # zipfile keeps members inside the folder
-        except OSError as error:
-            raise _unreadable(f"{recording}: {error.strerror}", "unknown-format") from None
-        except zipfile.BadZipFile:
-            raise _unreadable(f"{recording} is not a recorder's zip", "unknown-format") from None
-        yield Path(folder)
+        return recording
+    try:
+        with zipfile.ZipFile(recording) as archive:
+            members = [
+                member
+                for member in archive.infolist()
+                if member.filename == RECORDING_FILE
+                or re.match(rf"{PROFILES}/[\w.-]+\.json\.gz\Z", member.filename)
+            ]
+            if sum(member.file_size for member in members) > MOST_BYTES:
+                raise _unreadable(f"{recording} unpacks to over {MOST_BYTES} bytes", "too-large")
+            for member in members:
+                archive.extract(member, work)
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError):
+        raise _unreadable(f"{recording} is not a recorder's zip", "unknown-format") from None
+    except FileNotFoundError:
+        raise _unreadable(f"{recording} does not exist", "unknown-format") from None
+    return work
 
 
 def scrub(source: Path, target: Path) -> None:
@@ -164,7 +213,7 @@ def scrub(source: Path, target: Path) -> None:
         document = msgspec.json.decode(
             gzip.decompress(source.read_bytes()), type=dict[str, msgspec.Raw]
         )
-    except (OSError, EOFError, msgspec.DecodeError) as error:
+    except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
         raise _unreadable(f"profile {source.name}: {error}", "truncated") from None
     kept = {key: value for key, value in document.items() if key in RAW_METADATA}
     target.write_bytes(gzip.compress(msgspec.json.encode(kept), mtime=0))
@@ -215,13 +264,8 @@ def _note(note: _Note) -> Note:
     return Note(note.level, note.kind, note.count, note.message, note.option)
 
 
-def _frame(rows: list[dict[str, Any]], columns: pl.Schema) -> pl.DataFrame:
-    try:
-        return pl.DataFrame(rows, schema=columns)
-    except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
-        raise _unreadable(
-            f"{RECORDING_FILE} of the recording: {str(error).splitlines()[0]}", "unknown-format"
-        ) from None
+def _frame(rows: Sequence[msgspec.Struct], columns: pl.Schema) -> pl.DataFrame:
+    return pl.DataFrame([msgspec.structs.asdict(row) for row in rows], schema=columns)
 
 
 def _unreadable(message: str, kind: str) -> FgtraceError:

@@ -12,6 +12,11 @@ from fgtrace_collectors.recorder.registry import Registry
 
 MAIN = """\
 import sys
+
+if sys.version_info < (3, 9):
+    version = "%d.%d" % sys.version_info[:2]
+    sys.exit("fgtrace-recorder: error: Python " + version + " is too old\\nhint: 3.9 is needed")
+
 from pathlib import Path
 
 from fgtrace_collectors.recorder.main import main

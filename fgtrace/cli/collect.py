@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,9 +72,11 @@ def collect(
     from fgtrace.cli.answers import emit_answer
     from fgtrace.views import build
     from fgtrace.views.notices import notices
+    from fgtrace_collectors.assemble import unpacked
+    from fgtrace_collectors.recorder.interrupts import ending_like_interrupts
     from fgtrace_collectors.recorder.place import placed
 
-    with told_as_fgtrace_errors(), _ending_like_interrupts(), Progress() as progress:
+    with told_as_fgtrace_errors(), ending_like_interrupts(), Progress() as progress:
         if recording is not None:
             _refuse_beside_recording(ctx)
             name = recording.name.removesuffix(".zip").removesuffix(SUFFIX)
@@ -84,7 +84,10 @@ def collect(
             name = _name(options["cases"])
         target = _a_folder(output or RUNS / f"{name}{SUFFIX}")
         with placed(target, folder=True, force=force, numbered=output is None) as place:
-            made = recording or _record(place.work, options, progress.show)
+            if recording is None:
+                made = _record(place.work, options, progress.show)
+            else:
+                made = unpacked(recording, place.work)
             place.new.mkdir()
             trace = _make_run(made, place.new, target)
     target = _as_typed(place.target)
@@ -130,10 +133,9 @@ def _record(work: Path, options: dict[str, Any], progress: Callable[[str], None]
 def _make_run(recording: Path, folder: Path, target: Path) -> Trace:
     from fgtrace.frames.store import save_run
     from fgtrace.opening import PartSource, analysed
-    from fgtrace_collectors.assemble import assemble, unpacked
+    from fgtrace_collectors.assemble import assemble
 
-    with unpacked(recording) as unpacked_recording:
-        found = assemble(unpacked_recording, folder)
+    found = assemble(recording, folder)
     trace = analysed(
         [
             PartSource(
@@ -195,15 +197,3 @@ def _as_typed(target: Path) -> Path:
     """Give a path relative to the current folder where it lies below."""
     here = Path.cwd()
     return target.relative_to(here) if target.is_relative_to(here) else target
-
-
-@contextlib.contextmanager
-def _ending_like_interrupts() -> Iterator[None]:
-    """Treat a request to end as Ctrl-C, so that children and temporaries go too."""
-    from fgtrace_collectors.recorder.main import interrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -30,7 +30,9 @@ CSV = ("kind", "name", "here", "torch build", "run on hardware", *ROUTES[2:], "w
 @click.option("--format", "form", type=FORMAT, default="table", help="table, json, csv or markdown")
 def doctor(environments: tuple[str, ...], device: str, form: str) -> None:
     """Start each route's interpreter as `collect` would, and say what came of it."""
-    with told_as_fgtrace_errors(), Progress() as progress:
+    from fgtrace_collectors.recorder.interrupts import ending_like_interrupts
+
+    with told_as_fgtrace_errors(), ending_like_interrupts(), Progress() as progress:
         progress.show("starting one process a route")
         routes = _examine(environments, device)
     devices = _devices(routes)
@@ -73,7 +75,7 @@ def _examine(environments: tuple[str, ...], device: str) -> list[dict[str, Any]]
         (folder / LOGS).mkdir()
         recorder = folder / "recorder.pyz"
         recorder.write_bytes(bundle(registry))
-        launcher = Launcher(recorder, sys.executable, folder)
+        launcher = Launcher(recorder, sys.executable, folder, {})
         for route in plan.routes:
             refused: list[str] = []
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from contextlib import suppress
 
 
 class Progress:
@@ -27,5 +28,6 @@ class Progress:
     def _write(self, text: str) -> None:
         if self._terminal:
             width = shutil.get_terminal_size().columns - 1
-            sys.stderr.write(f"\r\x1b[K{text[:width]}")
-            sys.stderr.flush()
+            with suppress(OSError):  # a lost terminal is no reason to lose a recording
+                sys.stderr.write(f"\r\x1b[K{text[:width]}")
+                sys.stderr.flush()

@@ -54,27 +54,32 @@ def sleep(repeats, output_size=None):
     time.sleep(0.05)
     return torch.repeat_interleave(repeats, output_size=output_size)
 
-def route(name):
+def route(name, *operators):
     return Route(
         name=name, summary=name, modules=("torch",),
-        operators={"plugin": "fgtrace_test_plugin:" + ROUTES[name]},
+        operators=dict.fromkeys(operators, "fgtrace_test_plugin:" + ROUTES[name]),
     )
 
-WRONG, BROKEN, RAISING, DYING, SLOW = map(route, ROUTES)
-ATEN = Route("plain", "torch", ("torch",), {"plugin": "torch:repeat_interleave"})
+NAMES = ("wrong", "raising", "dying", "slow")
+WRONG, RAISING, DYING, SLOW = (route(name, "plugin") for name in NAMES)
+BROKEN = route("broken", "plugin", "safe")
+ATEN = "torch:repeat_interleave"
+PLAIN = Route("plain", "torch", ("torch",), {"plugin": ATEN, "safe": ATEN})
 CASE = replace(REPEAT_TENSOR_KNOWN, name="plugin_case", operator="plugin")
+SAFE = replace(REPEAT_TENSOR_KNOWN, name="plugin_safe", operator="safe")
 """
 
 ENTRY_POINTS = """\
 [fgtrace.cases]
 plugin_case = fgtrace_test_plugin:CASE
+plugin_safe = fgtrace_test_plugin:SAFE
 [fgtrace.routes]
 wrong = fgtrace_test_plugin:WRONG
 broken = fgtrace_test_plugin:BROKEN
 raising = fgtrace_test_plugin:RAISING
 dying = fgtrace_test_plugin:DYING
 slow = fgtrace_test_plugin:SLOW
-plain = fgtrace_test_plugin:ATEN
+plain = fgtrace_test_plugin:PLAIN
 """
 
 
@@ -100,7 +105,8 @@ def environment(folder: Path, plugin: Path) -> dict[str, str]:
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
     places = {"TMPDIR": str(temporary), "FGTRACE_LOCK_DIR": str(temporary)}
-    return {**os.environ, **places, "PYTHONPATH": str(plugin)}
+    paths = os.pathsep.join(filter(None, [str(plugin), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, **places, "PYTHONPATH": paths}
 
 
 @pytest.fixture

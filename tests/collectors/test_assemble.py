@@ -82,20 +82,91 @@ def test_what_is_no_recording_is_refused_in_one_line(
     assert "\n" not in caught.value.message
 
 
-def test_a_zip_that_points_outside_itself_stays_inside(tmp_path: Path) -> None:
-    path = tmp_path / "recording.zip"
+def test_only_what_a_recording_consists_of_is_taken_out_of_a_zip(tmp_path: Path) -> None:
+    path, work = tmp_path / "recording.zip", tmp_path / "work"
+    work.mkdir()
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("../escaped", "x")
-    with unpacked(path) as folder:
-        inside = list(folder.iterdir())
-    assert [found.name for found in inside] == ["escaped"]
-    assert not (tmp_path / "escaped").exists()
+        for name in ("../escaped", "/escaped", "profiles/../../x.json.gz", "other", "logs/a.txt"):
+            archive.writestr(name, "x")
+        archive.writestr(RECORDING_FILE, "{}")
+        archive.writestr("profiles/a.g0.json.gz", "x")
+    unpacked(path, work)
+    found = {str(one.relative_to(tmp_path)) for one in tmp_path.rglob("*") if one.is_file()}
+    assert found == {"recording.zip", f"work/{RECORDING_FILE}", "work/profiles/a.g0.json.gz"}
+
+
+def test_a_zip_that_would_fill_the_disk_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fgtrace_collectors.assemble.MOST_BYTES", 1000)
+    path = tmp_path / "recording.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(RECORDING_FILE, "0" * 2000)
+    with pytest.raises(FgtraceError, match="over 1000 bytes"):
+        unpacked(path, tmp_path)
 
 
 def test_what_is_no_zip_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "recording.zip"
     path.write_text("nothing")
-    with pytest.raises(FgtraceError, match="not a recorder's zip"), unpacked(path):
-        pass
-    with pytest.raises(FgtraceError, match="No such file"), unpacked(tmp_path / "none.zip"):
-        pass
+    with pytest.raises(FgtraceError, match="not a recorder's zip"):
+        unpacked(path, tmp_path)
+    with pytest.raises(FgtraceError, match="does not exist"):
+        unpacked(tmp_path / "none.zip", tmp_path)
+
+
+SAMPLE = {
+    "case": "a", "route": "b", "generation": 0, "process": 1, "turn": 0, "mode": "latency",
+    "profiler": "none", "calls": 1, "wall_ns": 1, "enqueue_ns": 1,
+}  # fmt: skip
+
+RECORDING = {
+    "format": 1, "started": "2026", "protocol": {"name": "quick", "seed": 1, "generations": 1},
+    "plan": {"tool": "fgtrace", "command": [], "variables": {"A": "1"}, "profiler": "kineto"},
+    "parameters": {}, "device": {"kind": "cpu"}, "host": {"system": "x", "machine": "y"},
+    "environments": [], "clocks": [], "profiler_options": {}, "samples": [SAMPLE],
+    "witnesses": [], "calibration": [], "profiles": [], "notes": [], "generations": 3,
+}  # fmt: skip
+
+
+def recorded(tmp_path: Path, **changes: object) -> tuple[Path, Path]:
+    recording, run = tmp_path / "recording", tmp_path / "run"
+    recording.mkdir()
+    run.mkdir()
+    (recording / RECORDING_FILE).write_text(json.dumps({**RECORDING, **changes}))
+    return recording, run
+
+
+def test_provenance_is_what_was_carried_out(tmp_path: Path) -> None:
+    found = assemble(*recorded(tmp_path))
+    assert found.provenance.protocol is not None
+    assert found.provenance.protocol.generations == 3
+    assert found.provenance.profiler == "none"
+    assert found.provenance.set_variables == {"A": "1"}
+    assert found.samples.to_dicts() == [SAMPLE]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"samples": [{**SAMPLE, "calls": 0}]},
+        {"samples": [{**SAMPLE, "mode": "zzz"}]},
+        {"samples": [{**SAMPLE, "calls": "12"}]},
+        {"samples": [{**SAMPLE, "wall_ns": -1}]},
+        {"notes": [{"level": "info", "kind": "new", "count": 1, "message": "m", "option": None}]},
+        {"profiles": [{"file": "profiles/x", "case": "a", "route": "b"}]},
+    ],
+)
+def test_rows_that_no_recorder_writes_are_refused(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    with pytest.raises(FgtraceError) as caught:
+        assemble(*recorded(tmp_path, **changes))
+    assert caught.value.exit_code == ExitCode.UNREADABLE
+
+
+def test_a_profile_is_looked_for_inside_the_recording_only(tmp_path: Path) -> None:
+    profile(tmp_path)
+    outside = {"file": "profiles/../../p.json.gz", "case": "a", "route": "b"}
+    with pytest.raises(FgtraceError, match=r"profile p\.json\.gz"):
+        assemble(*recorded(tmp_path, profiles=[{**outside, "generation": 0, "process": 1}]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ REPLY = r"print('\x1efgtrace {\"said\": 1}', flush=True)"
 def child(tmp_path: Path, program: str, environment: str | None = None) -> ChildProcess:
     recorder = tmp_path / "recorder.py"
     recorder.write_text(program)
-    return ChildProcess("aten", environment, recorder, sys.executable, tmp_path / "log")
+    return ChildProcess(
+        "aten", environment, recorder, sys.executable, tmp_path / "log", {"SET_BY": "user"}
+    )
 
 
 def test_a_reply_is_told_from_what_an_environment_prints(tmp_path: Path) -> None:
@@ -31,7 +34,7 @@ def test_shell_text_starts_a_child(tmp_path: Path) -> None:
         assert process.request("hello") == {"said": 1}
 
 
-def test_the_parents_routing_and_paths_do_not_reach_a_child(
+def test_the_parents_routing_does_not_reach_a_child_nor_its_paths_another_interpreter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("FLAGOS_OP_add", "USE_FLAGGEMS", "PYTHONPATH", "TRITON_INTERPRET"):
@@ -42,7 +45,11 @@ def test_the_parents_routing_and_paths_do_not_reach_a_child(
     )
     with child(tmp_path, program) as process:
         seen = process.request("hello")
-    assert not {"FLAGOS_OP_add", "USE_FLAGGEMS", "PYTHONPATH", "TRITON_INTERPRET"} & set(seen)
+    with child(tmp_path, program, sys.executable) as process:
+        assert "PYTHONPATH" not in process.request("hello")
+    assert not {"FLAGOS_OP_add", "USE_FLAGGEMS", "TRITON_INTERPRET"} & set(seen)
+    assert "PYTHONPATH" in seen  # it is the parent's own interpreter
+    assert seen["SET_BY"] == "user"
     assert seen["OMP_NUM_THREADS"] == seen["MKL_NUM_THREADS"] == "1"
 
 
@@ -94,3 +101,42 @@ def test_a_busy_child_is_killed_when_it_is_no_longer_wanted(tmp_path: Path) -> N
         process.request("hello")
         process.ask("batch")
     assert process._process.poll() is not None
+
+
+def test_a_file_that_is_no_program_is_an_environment_that_does_not_start(tmp_path: Path) -> None:
+    picture = tmp_path / "python"
+    picture.write_bytes(b"\x89PNG")
+    picture.chmod(0o755)
+    with pytest.raises(RecorderError) as caught:
+        child(tmp_path, "", str(picture))
+    assert caught.value.exit_code == UNAVAILABLE
+
+
+def test_what_an_environment_leaves_in_the_background_holds_nothing_up(tmp_path: Path) -> None:
+    environment = f"(sleep 3; touch {tmp_path}/outlived) & exec {sys.executable}"
+    began = time.monotonic()
+    with child(tmp_path, f"import sys; input(); {REPLY}; sys.stdin.read()", environment) as process:
+        process.request("hello")
+    assert time.monotonic() - began < 3
+    time.sleep(3.5)
+    assert not (tmp_path / "outlived").exists()
+
+
+def test_a_death_is_seen_although_a_background_process_keeps_the_output_open(
+    tmp_path: Path,
+) -> None:
+    environment = f"sleep 60 & exec {sys.executable}"
+    program = f"input(); {REPLY}; input(); raise SystemExit(3)"
+    with child(tmp_path, program, environment) as process:
+        process.request("hello")
+        with pytest.raises(RecorderError, match="exit code 3"):
+            process.request("batch")
+
+
+def test_a_child_that_prints_much_blocks_nobody(tmp_path: Path) -> None:
+    program = (
+        "import sys; input(); print('x' * 10_000_000);"
+        f"print('y' * 10_000_000, file=sys.stderr); {REPLY}"
+    )
+    with child(tmp_path, program) as process:
+        assert process.request("hello") == {"said": 1}

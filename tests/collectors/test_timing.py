@@ -21,10 +21,18 @@ CASES = tuple(SimpleNamespace(name=name, operator="op") for name in ("first", "s
 ROUTES = tuple(PlannedRoute(name) for name in ("a", "b", "c"))
 
 
+class Log(list[tuple[Any, ...]]):
+    """What the children were asked, in order; and the seconds of their warm-ups."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.warmed: list[float] = []
+
+
 class FakeChild:
     """Answers like a child, at once, and writes down what it was asked."""
 
-    def __init__(self, name: str, log: list[tuple[Any, ...]], compilations: int = 0) -> None:
+    def __init__(self, name: str, log: Log, compilations: int = 0) -> None:
         self.name = name
         self.log = log
         self.compilations = compilations
@@ -33,6 +41,8 @@ class FakeChild:
     def ask(self, do: str, **request: Any) -> None:
         self.last = {"do": do, **request}
         self.log.append((self.name, do, request.get("case"), request.get("mode")))
+        if do == "warm":
+            self.log.warmed.append(request["seconds"])
 
     def answer(self, timeout: float | None = None) -> dict[str, Any]:
         return {
@@ -44,6 +54,9 @@ class FakeChild:
                 "compilations": self.compilations,
                 "tunings": None,
             },
+            "calibrate": {"rows": [{"loop": "range", "iterations": 1, "wall_ns": 1}]},
+            "attach": {},
+            "profile": {"wall_ns": 9, "enqueue_ns": 8, "options": {}},
             "facts": {"environment": {"route": self.name}, "rules": {"tracing": "none"}},
         }[self.last["do"]]
 
@@ -52,7 +65,7 @@ class FakeChild:
         return self.answer()
 
     def release(self) -> None:
-        pass
+        self.log.append((self.name, "release", None, None))
 
     def end(self) -> None:
         self.log.append((self.name, "end", None, None))
@@ -70,7 +83,7 @@ class FakeSession(Session):
         return fresh()
 
 
-def live(log: list[Any], names: list[str], compilations: int = 0) -> list[LiveRoute]:
+def live(log: Any, names: list[str], compilations: int = 0) -> list[LiveRoute]:
     return [
         LiveRoute(PlannedRoute(name), FakeChild(name, log, compilations), {"process": index})  # type: ignore[arg-type]
         for index, name in enumerate(names)
@@ -79,7 +92,7 @@ def live(log: list[Any], names: list[str], compilations: int = 0) -> list[LiveRo
 
 def session(protocol: Protocol, seed: int = 1) -> FakeSession:
     registry = SimpleNamespace(route=lambda name: SimpleNamespace(operators={"op": ""}))
-    recording = Recording(plan={"log": []}, started="")
+    recording = Recording(plan={"log": Log()}, started="")
     recording.parameters = {case.name: {} for case in CASES}
     return FakeSession(
         plan=Plan(cases=(), routes=ROUTES, protocol=protocol, seed=seed),
@@ -90,6 +103,7 @@ def session(protocol: Protocol, seed: int = 1) -> FakeSession:
         launcher=SimpleNamespace(folder=Path()),  # type: ignore[arg-type]
         recording=recording,
         progress=lambda text: None,
+        calls={},
     )
 
 
@@ -195,3 +209,41 @@ def test_a_sound_recording_says_zero_compilations_and_no_note() -> None:
         row["value"] for row in recording.witnesses if row["witness"].startswith("compilations")
     }
     assert told == {"0"}
+
+
+def test_a_sample_keeps_what_the_child_measured() -> None:
+    (timing_,) = {(row["wall_ns"], row["enqueue_ns"]) for row in run(QUICK).recording.samples}
+    assert timing_ == (5, 4)
+
+
+def test_fewer_latency_batches_are_spread_over_all_rounds() -> None:
+    protocol = replace(QUICK, batches=20, latency_batches=5)
+    rows = run(protocol).recording.samples
+    first, last = (
+        [row["turn"] for row in rows if row["mode"] == mode][-1]
+        for mode in ("latency", "throughput")
+    )
+    assert Counter(order(run(protocol), "latency")) == dict.fromkeys(set(order(run(protocol))), 5)
+    assert first > 0.9 * last
+
+
+def test_the_first_generation_settles_the_calls_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = session(replace(QUICK, generations=3))
+    log = one.recording.plan["log"]
+    timing.interleaved(one, live(log, ["a", "b"]))  # without c, the slow one
+    assert {row["calls"] for row in one.recording.samples} == {500}
+
+
+def test_a_case_of_slow_calls_has_batches_of_one() -> None:
+    assert session(QUICK)._calls(200_000_000) == 1
+    assert session(QUICK)._calls(5_000_000) == 10
+    assert session(QUICK)._calls(100_000) == 100
+    assert session(QUICK)._calls(10) == 500
+
+
+def test_the_children_of_a_generation_are_gone_before_the_next_ones_work() -> None:
+    log = run(replace(QUICK, generations=2)).recording.plan["log"]
+    ends = [index for index, (_, do, _, _) in enumerate(log) if do == "end"]
+    prepared = [index for index, (_, do, _, _) in enumerate(log) if do == "prepare"]
+    assert len(ends) == len(ROUTES)
+    assert prepared[0] < ends[0] < ends[-1] < prepared[-1]

@@ -9,8 +9,9 @@ import queue
 import signal
 import subprocess
 import threading
+import time
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 from fgtrace_collectors.recorder.child import MARK
 from fgtrace_collectors.recorder.errors import broken_off, unavailable
@@ -20,6 +21,8 @@ from fgtrace_collectors.recorder.plan import describe, start_command
 START_SECONDS = 300
 """How long an environment may take to start; importing torch from a shared disk is slow."""
 
+LEAVING_SECONDS = 10.0
+POLL_SECONDS = 0.5
 LAST_LINES = 5
 
 
@@ -27,22 +30,34 @@ class ChildProcess:
     """A running child. Use it as a context manager: it is gone afterwards, whatever happened."""
 
     def __init__(
-        self, route: str, environment: Optional[str], recorder: Path, python: str, log: Path
+        self,
+        route: str,
+        environment: Optional[str],
+        recorder: Path,
+        python: str,
+        log: Path,
+        variables: Mapping[str, str],
     ) -> None:
         self.route = route
         self.environment = environment
         self._log = log
         self._doing = "starting"
         with log.open("wb") as errors:
-            self._process = subprocess.Popen(
-                start_command(environment, python, [str(recorder), "child"]),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                env=base_environment(),
-                # Ctrl-C goes to the parent alone, and the whole group can be ended.
-                start_new_session=True,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    start_command(environment, python, [str(recorder), "child"]),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    env={**base_environment(own=environment is None), **variables},
+                    # Ctrl-C goes to the parent alone, and the whole group can be ended.
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise unavailable(
+                    f"route {route}: {describe(environment)} does not start: {error.strerror}",
+                    "give an interpreter, or shell text that ends by running one",
+                ) from None
         self._replies: queue.Queue[Optional[bytes]] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -60,17 +75,16 @@ class ChildProcess:
 
     def end(self) -> None:
         """End the child: wait for one that has nothing to do, kill one that is busy."""
-        assert self._process.stdout is not None
         self.release()
         try:
-            self._process.wait(timeout=0.0 if self._doing else 10.0)
+            self._process.wait(timeout=0.0 if self._doing else LEAVING_SECONDS)
         except subprocess.TimeoutExpired:
             pass
         finally:
-            if self._process.poll() is None:
+            # Also what an environment's start-up left running in the background.
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-                self._process.wait()
-            self._process.stdout.close()
+            self._process.wait()
 
     def ask(self, do: str, **request: Any) -> None:
         """Send a request; its reply is fetched with `answer`."""
@@ -84,10 +98,7 @@ class ChildProcess:
 
     def answer(self, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Wait for the reply to the last request."""
-        try:
-            line = self._replies.get(timeout=timeout)
-        except queue.Empty:
-            raise self._not_started(f"did not start within {timeout:.0f} s") from None
+        line = self._next(timeout)
         if line is None:
             raise self._died()
         self._doing = ""
@@ -99,17 +110,28 @@ class ChildProcess:
         self.ask(do, **request)
         return self.answer()
 
+    def _next(self, timeout: Optional[float]) -> Optional[bytes]:
+        """Wait for a line; None where the child has died, whoever else holds its output open."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            ended = self._process.poll() is not None
+            try:
+                return self._replies.get(timeout=POLL_SECONDS)
+            except queue.Empty:
+                if ended:
+                    return None
+                if deadline is not None and time.monotonic() > deadline:
+                    raise self._not_started(f"did not start within {timeout:.0f} s") from None
+
     def _read(self) -> None:
         mark = MARK.encode()
         assert self._process.stdout is not None
-        try:
-            for line in self._process.stdout:
+        with self._process.stdout as lines:
+            for line in lines:
                 # An environment's start-up may end its last line without a newline.
                 _, found, reply = line.rpartition(mark)
                 if found:
                     self._replies.put(reply)
-        except ValueError:
-            pass  # closed by end()
         self._replies.put(None)
 
     def _died(self) -> Exception:

@@ -21,7 +21,7 @@ from fgtrace_collectors.recorder.devices import Device, import_torch, open_devic
 from fgtrace_collectors.recorder.errors import RecorderError, unavailable
 from fgtrace_collectors.recorder.profiling import OPTIONS, profile_calls
 from fgtrace_collectors.recorder.registry import Registry
-from fgtrace_collectors.recorder.stopwatch import Stopwatch
+from fgtrace_collectors.recorder.stopwatch import Stopwatch, make_flush
 from fgtrace_collectors.recorder.workload import prepare
 
 MARK = "\x1efgtrace "
@@ -33,9 +33,12 @@ Message = Dict[str, Any]
 def main(registry: Registry) -> None:
     """Serve a parent on standard input and output until either closes."""
     _end_with_parent()
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    # What a route prints goes to the log, and it has nothing to read.
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    serve(registry, sys.stdin, replies)
+    serve(registry, requests, replies)
 
 
 def serve(registry: Registry, requests: TextIO, replies: TextIO) -> None:
@@ -65,7 +68,6 @@ class Child:
     def __init__(self, registry: Registry, request: Message) -> None:
         self.registry = registry
         self.route = registry.route(request["route"])
-        self.cold = bool(request["cold"])
         self.stopwatches: Dict[str, Stopwatch] = {}
         self.counter = witness.CompilationCounter()
         # Set before torch is imported: libraries read their variables as they are loaded.
@@ -73,11 +75,15 @@ class Child:
         self.variables: List[str] = list(request["variables"])
         self.torch = import_torch(request["device"])
         self.device: Device = open_device(self.torch, request["device"])
-        self.interpreted = bool(self.route.triton) and not self.device.accelerator
-        if self.interpreted:
+        if self.route.triton and not self.device.accelerator:
             os.environ["TRITON_INTERPRET"] = "1"
+        asked = os.environ.get("TRITON_INTERPRET", "").lower() in ("1", "true", "on", "yes", "y")
+        self.interpreted = bool(self.route.triton) and asked
         self._check_route(request["operators"])
         self.torch.set_num_threads(1)
+        self.flush = None
+        if request["cold"] and self.device.accelerator:
+            self.flush = make_flush(self.device)
 
     def _check_route(self, operators: List[str]) -> None:
         """Find out now what cannot serve, rather than as a wrong result of the first call."""
@@ -109,7 +115,7 @@ class Child:
         case = self.registry.case(request["case"])
         implementation = self.route.resolve(case.operator)
         call, result = prepare(case, implementation, request["params"], self.device)
-        self.stopwatches[case.name] = Stopwatch(call, self.device, self.cold)
+        self.stopwatches[case.name] = Stopwatch(call, self.device, self.flush)
         return {"result": result}
 
     def do_warm(self, request: Message) -> Message:
@@ -172,6 +178,5 @@ def _end_with_parent() -> None:
     if sys.platform == "linux":
         set_parent_death_signal = 1  # PR_SET_PDEATHSIG of prctl(2)
         prctl: Callable[..., int] = ctypes.CDLL(None).prctl
+        # A parent that died before this call is noticed too: the requests have ended.
         prctl(set_parent_death_signal, int(signal.SIGKILL))
-        if os.getppid() == 1:
-            sys.exit(0)

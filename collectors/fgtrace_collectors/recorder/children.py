@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from fgtrace_collectors.recorder.channel import START_SECONDS, ChildProcess
 from fgtrace_collectors.recorder.errors import broken_off, unavailable
@@ -20,11 +20,14 @@ class Launcher:
     recorder: Path
     python: str
     folder: Path
+    variables: Mapping[str, str]
 
     def start(self, route: PlannedRoute, name: str) -> ChildProcess:
         """Start a child; `name` tells its log from the others'."""
         log = self.folder / LOGS / f"{route.name}.{name}.txt"
-        return ChildProcess(route.name, route.environment, self.recorder, self.python, log)
+        return ChildProcess(
+            route.name, route.environment, self.recorder, self.python, log, self.variables
+        )
 
 
 @dataclass(frozen=True)

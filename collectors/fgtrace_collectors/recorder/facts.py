@@ -51,13 +51,17 @@ ROUTING_PREFIXES = ("FLAGOS_", "USE_FLAGGEMS", "ALL_USE_")
 written down where an environment's own start-up sets them again."""
 
 
-def base_environment() -> Dict[str, str]:
-    """Give the environment that every child starts from: no routing, one thread."""
+def base_environment(*, own: bool) -> Dict[str, str]:
+    """Give the environment that a child starts from: no routing, one thread.
+
+    `own` tells that it runs the interpreter of its parent, to which PYTHONPATH belongs.
+    """
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(ROUTING_PREFIXES)
     }
-    # An installed fgtrace must not leak into an interpreter that has another torch.
-    kept.pop("PYTHONPATH", None)
+    if not own:
+        # What it names may be built for another interpreter.
+        kept.pop("PYTHONPATH", None)
     kept.pop("TRITON_INTERPRET", None)
     kept.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
     return kept

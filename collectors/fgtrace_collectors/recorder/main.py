@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
 import zipfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Callable, List, Tuple
+from typing import Callable, List, Tuple
 
 from fgtrace_collectors.recorder import child
 from fgtrace_collectors.recorder.errors import FAILED, INTERRUPTED, RecorderError, usage
+from fgtrace_collectors.recorder.interrupts import ending_like_interrupts
 from fgtrace_collectors.recorder.place import placed
 from fgtrace_collectors.recorder.plan import Plan, make_plan, read_plan
 from fgtrace_collectors.recorder.protocol import WRONG_RESULT, record
@@ -25,12 +26,12 @@ def main(recorder: Path) -> int:
     if sys.argv[1:] == ["child"]:
         child.main(registry)
         return 0
-    signal.signal(signal.SIGTERM, interrupt)
     arguments = _parser(registry).parse_args()
     try:
-        output = Path(arguments.output)
-        plan = _plan(registry, arguments)
-        output, wrong = _record(plan, registry, recorder, output, force=arguments.force)
+        with ending_like_interrupts():
+            output = Path(arguments.output)
+            plan = _plan(registry, arguments)
+            output, wrong = _record(plan, registry, recorder, output, force=arguments.force)
     except RecorderError as error:
         print(f"fgtrace-recorder: error: {error.message}\nhint: {error.hint}", file=sys.stderr)
         return error.exit_code
@@ -45,11 +46,6 @@ def main(recorder: Path) -> int:
         )
         return FAILED
     return 0
-
-
-def interrupt(*_signal: Any) -> None:
-    """Treat a request to end as Ctrl-C, so that children and temporaries go too."""
-    raise KeyboardInterrupt
 
 
 def _record(
@@ -77,7 +73,8 @@ def _tell_with_time() -> Callable[[str], None]:
     began = time.monotonic()
 
     def tell(text: str) -> None:
-        print(f"{time.monotonic() - began:6.1f} s  {text}", file=sys.stderr, flush=True)
+        with suppress(OSError):  # a closed stderr is no reason to lose a recording
+            print(f"{time.monotonic() - began:6.1f} s  {text}", file=sys.stderr, flush=True)
 
     return tell
 

@@ -6,15 +6,18 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator, Optional, Tuple
+from typing import Iterator, Tuple
 
 from fgtrace_collectors.recorder.errors import broken_off, usage
 
 ASIDE = ".aside-"
 OLD = "old"
+OWNER = "owner"
+ORPHAN_SECONDS = 24 * 3600
 MANIFEST = "manifest.json"
 """What makes a folder a run; no other folder is ever replaced."""
 
@@ -42,13 +45,15 @@ def placed(
     or a run. What writers that were killed left beside `target` is swept first. Raises usage
     errors for a target that exists or cannot be written.
     """
+    if target.name in ("", "..") or target.is_symlink():
+        raise usage(f"{target} is no name for a result", "give another place with -o")
     target = target.absolute()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         sweep(target.parent)
         if target.exists() and not numbered:
             _check_replaceable(target, folder, force)
-        aside, lock = _make_aside(target.name, target.parent)
+        aside, owner = _make_aside(target.name, target.parent)
     except OSError as error:
         raise usage(
             f"{target} cannot be written: {error.strerror}", "give another place with -o"
@@ -61,6 +66,8 @@ def placed(
             _replace(aside, place)
         else:
             _put(place)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise broken_off(
             f"{target} cannot be written: {error.strerror}",
@@ -69,16 +76,26 @@ def placed(
         ) from None
     finally:
         _clear(aside, target)
-        os.close(lock)
+        os.close(owner)
 
 
 def sweep(parent: Path) -> None:
     """Remove what dead writers left in `parent`; put back an old result that they had set aside."""
     for aside in parent.glob(f".*{ASIDE}*"):
-        lock = _lock(aside)
-        if lock is not None:
-            _clear(aside, parent / aside.name[1:].rpartition(ASIDE)[0])
-            os.close(lock)
+        with suppress(OSError):
+            if aside.is_symlink() or aside.stat().st_uid != os.getuid():
+                continue
+            if not (aside / OWNER).exists():
+                # Just being made, unless its writer was killed in that moment.
+                if time.time() - aside.stat().st_mtime > ORPHAN_SECONDS:
+                    shutil.rmtree(aside, ignore_errors=True)
+                continue
+            owner = os.open(aside / OWNER, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _clear(aside, parent / aside.name[1:].rpartition(ASIDE)[0])
+            finally:
+                os.close(owner)
 
 
 def _check_replaceable(target: Path, folder: bool, force: bool) -> None:
@@ -127,24 +144,15 @@ def _clear(aside: Path, target: Path) -> None:
 
 
 def _make_aside(name: str, parent: Path) -> Tuple[Path, int]:
-    """Make a folder that this process alone holds; a sweep may take one that is not held yet."""
-    while True:
-        aside = Path(tempfile.mkdtemp(prefix=f".{name}{ASIDE}", dir=parent))
-        lock = _lock(aside)
-        if lock is not None and aside.exists():
-            return aside, lock
-        if lock is not None:
-            os.close(lock)
+    """Make a folder that says that its writer lives: a file in it, locked while it does.
 
-
-def _lock(folder: Path) -> Optional[int]:
-    """Hold a folder, or None where somebody else does. The kernel lets go when the process ends."""
+    The kernel lets go of the lock when the process ends, however that ends. On a file system
+    without locks nobody can tell, and nothing is swept.
+    """
+    aside = Path(tempfile.mkdtemp(prefix=f".{name}{ASIDE}", dir=parent))
+    making = aside / f"{OWNER}.new"
+    owner = os.open(making, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-        else:
-            return descriptor
-    return None
+        fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    making.rename(aside / OWNER)
+    return aside, owner

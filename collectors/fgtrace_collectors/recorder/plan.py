@@ -157,6 +157,9 @@ def read_plan(path: Path, registry: Registry) -> Plan:
             command=tuple(found["command"]),
         )
         check_spelling(plan.device)
+        _check_protocol(plan.protocol)
+        if plan.profiler not in ("kineto", "none"):
+            raise usage(f"profiler {plan.profiler!r} is not known", "it is kineto or none")
         for route in plan.routes:
             registry.route(route.name)
         for case in plan.cases:
@@ -266,6 +269,20 @@ def _protocol(formal: bool, name: Optional[str], budget_s: Optional[float]) -> P
     if not budget_s >= 0:
         raise usage(f"--budget {budget_s:g} is no time", "give seconds")
     return replace(chosen, budget_s=budget_s)
+
+
+def _check_protocol(protocol: Protocol) -> None:
+    """Refuse numbers of a plan file that no option could have made."""
+    least = {"generations": 1, "batches": 0, "latency_batches": 0, "profile_calls": 1, "calls": 1}
+    least.update(warmup_calls=0, warmup_s=0, budget_s=0, batch_s=0)
+    for name, low in least.items():
+        value = getattr(protocol, name)
+        if value is None and name in ("calls", "warmup_calls", "warmup_s"):
+            continue
+        if type(value) not in (int, float) or not value >= low:
+            raise usage(f"{name}={value!r} of the plan's protocol", f"it is a number from {low}")
+    if protocol.batches + protocol.latency_batches == 0:
+        raise usage("the plan's protocol times nothing", "batches or latency_batches from 1")
 
 
 def _all(names: Sequence[str], registered: Mapping[str, str]) -> List[str]:

@@ -46,12 +46,12 @@ def _profile_all(session: Session, routes: Sequence[LiveRoute], generation: int)
 def _time_unprofiled(session: Session, pair: Pair, generation: int, calls: Dict[str, int]) -> None:
     case, route = pair
     count = calls[case.name]
-    for turn in range(UNPROFILED_BATCHES):
+    for _ in range(UNPROFILED_BATCHES):
         timing = checked(
             route,
             route.child.request("batch", case=case.name, mode=_mode(session), calls=count),
         )
-        session.sample(route, case, generation, turn, _mode(session), "none", count, timing)
+        session.sample(route, case, generation, _mode(session), "none", count, timing)
 
 
 def _attach(session: Session, routes: Sequence[LiveRoute]) -> None:
@@ -91,9 +91,7 @@ def _profile(session: Session, pair: Pair, generation: int) -> None:
             "profile", case=case.name, calls=count, path=str(session.launcher.folder / file)
         ),
     )
-    session.sample(
-        route, case, generation, UNPROFILED_BATCHES, _mode(session), "kineto", count, timing
-    )
+    session.sample(route, case, generation, _mode(session), "kineto", count, timing)
     session.recording.profiler_options = timing["options"]
     session.recording.profiles.append(
         {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from typing import Any, Callable, ContextManager, Dict
 
@@ -48,6 +49,7 @@ def profile_calls(
                 call()
         device.synchronize()
         session.step()
+        gc.disable()  # as in the stopwatch's batches
         start = time.perf_counter_ns()
         for index in range(calls):
             stopwatch.flush()
@@ -57,5 +59,6 @@ def profile_calls(
         # Device work that is unfinished when the session stops may be lost.
         device.synchronize()
         timing = {"wall_ns": time.perf_counter_ns() - start, "enqueue_ns": enqueued - start}
+        gc.enable()
         session.step()
     return timing

@@ -41,7 +41,7 @@ def record(
     (folder / PLAN_FILE).write_text(shown(plan).to_json(), encoding="utf-8")
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     recording = Recording(plan=asdict(shown(plan)), started=started)
-    launcher = Launcher(recorder, python, folder)
+    launcher = Launcher(recorder, python, folder, plan.variables)
     refused: List[str] = []
     progress("starting the processes of each route")
     # Those that will profile start now too, and sit idle: importing torch twice, one after the

@@ -16,8 +16,11 @@ Progress = Callable[[str], None]
 Pair = Tuple[Any, LiveRoute]
 """A case, and a live route that gave a result for it."""
 
-MOST_CALLS = 500
-"""Calls a batch at most, where the protocol does not fix them."""
+FEWEST_CALLS, MOST_CALLS = 10, 500
+"""Calls a batch, where the protocol does not fix them."""
+
+SLOW_CALL_NS = 100_000_000
+"""A call that takes so long may be alone in its batch: its wait at the end hardly counts."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Session:
     launcher: Launcher
     recording: Recording
     progress: Progress
+    calls: Dict[str, int]
+    """Calls a batch of each case, once its first generation is warm."""
 
     @contextmanager
     def children(
@@ -91,20 +96,23 @@ class Session:
                 ),
             )
             slowest_ns[case.name] = max(slowest_ns.get(case.name, 1), reply["call_ns"])
+        for name, call_ns in slowest_ns.items():
+            # Settled once, so that the generations' batches are alike.
+            self.calls.setdefault(name, self._calls(call_ns))
+        return self.calls
+
+    def _calls(self, call_ns: int) -> int:
+        """Choose the calls a batch for a call of that length."""
         if self.protocol.calls is not None:
-            return dict.fromkeys(slowest_ns, self.protocol.calls)
-        batch_ns = self.protocol.batch_s * 1e9
-        return {
-            name: max(1, min(MOST_CALLS, int(batch_ns / call_ns)))
-            for name, call_ns in slowest_ns.items()
-        }
+            return self.protocol.calls
+        fitting = int(self.protocol.batch_s * 1e9 / call_ns)
+        return max(FEWEST_CALLS if call_ns < SLOW_CALL_NS else 1, min(MOST_CALLS, fitting))
 
     def sample(
         self,
         route: LiveRoute,
         case: Any,
         generation: int,
-        turn: int,
         mode: str,
         profiler: str,
         calls: int,
@@ -117,7 +125,7 @@ class Session:
                 "route": route.name,
                 "generation": generation,
                 "process": route.process,
-                "turn": turn,
+                "turn": len(self.recording.samples),
                 "mode": mode,
                 "profiler": profiler,
                 "calls": calls,

@@ -69,6 +69,7 @@ def settle(
         launcher=launcher,
         recording=recording,
         progress=progress,
+        calls={},
     )
 
 

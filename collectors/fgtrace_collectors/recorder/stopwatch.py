@@ -11,6 +11,9 @@ from fgtrace_collectors.recorder.devices import Device
 LEAD_IN = 2
 """Untimed calls before a batch: other cases and routes ran since the last one."""
 
+PROBES = 5
+PROBE_CALLS = 3
+
 Call = Callable[[], Any]
 
 
@@ -22,10 +25,10 @@ class Stopwatch:
     call returned.
     """
 
-    def __init__(self, call: Call, device: Device, cold: bool) -> None:
+    def __init__(self, call: Call, device: Device, flush: Optional[Callable[[], Any]]) -> None:
         self.call = call
         self.device = device
-        self._flush = _make_flush(device) if cold else None
+        self._flush = flush
         self._captured: Any = None
         self._captured_output: Any = None
 
@@ -98,7 +101,7 @@ class Stopwatch:
         return graph
 
     def warm_up(self, seconds: Optional[float], calls: Optional[int]) -> int:
-        """Call until warm, by time or by count; give the nanoseconds a call took at the end."""
+        """Call until warm, by time or by count; give the nanoseconds that a call takes then."""
         deadline = time.perf_counter_ns() + int((seconds or 0.0) * 1e9)
         done = 0
         while done < (calls or 0) or time.perf_counter_ns() < deadline:
@@ -108,13 +111,13 @@ class Stopwatch:
                 # An unbounded queue would only be filled here, and emptied later.
                 self.device.synchronize()
         self.device.synchronize()
-        return self._throughput(3)["wall_ns"] // 3
+        probes = [self.batch("throughput", PROBE_CALLS)["wall_ns"] for _ in range(PROBES)]
+        return sorted(probes)[PROBES // 2] // PROBE_CALLS
 
 
-def _make_flush(device: Device) -> Optional[Callable[[], None]]:
-    if not device.accelerator:
-        return None
+def make_flush(device: Device) -> Callable[[], Any]:
+    """Make the function that throws everything out of the device's last-level cache."""
     facts = device.facts().get("properties", {})
     size = 2 * int(facts.get("L2_cache_size") or 128 * 1024 * 1024)
     buffer = device.torch.empty(size // 4, dtype=device.torch.int32, device=device.name)
-    return lambda: buffer.zero_()
+    return buffer.zero_  # type: ignore[no-any-return]

@@ -70,29 +70,33 @@ def _generation(session: Session, routes: Sequence[LiveRoute], generation: int) 
         session.progress(f"generation {generation + 1}: round {index + 1} of {rounds}")
         if index == rounds // 2:
             session.read_clocks("during")
-        modes = ["throughput"] if index < protocol.batches else []
-        if index < protocol.latency_batches:
-            modes.append("latency")
+        modes = [
+            mode
+            for mode, batches_in_all in (
+                ("throughput", protocol.batches),
+                ("latency", protocol.latency_batches),
+            )
+            # Fewer batches than rounds are spread over all of them.
+            if (index + 1) * batches_in_all // rounds > index * batches_in_all // rounds
+        ]
         for case in dice.sample(session.cases, len(session.cases)):
             sharing = [pair for pair in pairs if pair[0] is case]
             for mode in modes:
                 for pair in dice.sample(sharing, len(sharing)):
                     batches.time(pair, mode, calls)
-    if protocol.graph:
-        for pair in pairs:
-            for _ in range(GRAPH_BATCHES):
-                batches.time_graph(pair, calls)
+    for _ in range(GRAPH_BATCHES if protocol.graph else 0):
+        for pair in dice.sample(pairs, len(pairs)):
+            batches.time_graph(pair, calls)
     batches.close()
     session.describe(routes, generation)
 
 
 class _Batches:
-    """The batches of one generation, numbered in the order in which they were handed out."""
+    """The batches of one generation, and what was compiled inside them."""
 
     def __init__(self, session: Session, generation: int) -> None:
         self.session = session
         self.generation = generation
-        self.turn = 0
         self._counts: Counter[Tuple[str, str, str]] = Counter()
         self._uncounted: Set[Tuple[str, str, str]] = set()
         self._measured: Dict[Tuple[str, str], Pair] = {}
@@ -102,10 +106,7 @@ class _Batches:
         """Have one batch timed."""
         case, route = pair
         reply = checked(route, self._request(pair, mode, calls))
-        self.session.sample(
-            route, case, self.generation, self.turn, mode, "none", calls[case.name], reply
-        )
-        self.turn += 1
+        self.session.sample(route, case, self.generation, mode, "none", calls[case.name], reply)
         self._measured[case.name, route.name] = pair
         for what in ("compilations", "tunings"):
             key = (case.name, route.name, what)
@@ -133,10 +134,7 @@ class _Batches:
                     option="--graph",
                 )
             return
-        self.session.sample(
-            route, case, self.generation, self.turn, "graph", "none", calls[case.name], reply
-        )
-        self.turn += 1
+        self.session.sample(route, case, self.generation, "graph", "none", calls[case.name], reply)
 
     def close(self) -> None:
         """Say what Triton compiled or tuned inside the batches: nothing, in a sound recording."""

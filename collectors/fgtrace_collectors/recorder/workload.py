@@ -24,6 +24,9 @@ def prepare(
     )
     actual = call()
     device.synchronize()
+    place = getattr(getattr(actual, "device", None), "type", device.kind.name)
+    if place != device.kind.name:
+        return call, f"the result is on {place}, expected on {device.name}"
     return call, difference(device.torch, actual, expected, case.rtol, case.atol)
 
 
