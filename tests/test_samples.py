@@ -199,6 +199,12 @@ def test_the_generations_medians_are_as_claimed(trace: Trace) -> None:
         assert (f"{medians.min():.1f}", f"{medians.max():.1f}") == (low, high)
 
 
+def test_the_cost_of_a_range_is_as_the_decisions_say(trace: Trace) -> None:
+    loops = trace.calibration.filter(loop="range", profiler="none")
+    cost_us = loops.select((pl.col("wall_ns") / pl.col("iterations")).median()).item() / 1000
+    assert f"took {cost_us:.1f} µs" in (PROJECT / "docs" / "decisions.md").read_text()
+
+
 COMMANDS = re.findall(
     r"```sh\n(fgtrace show [^\n]+)\n```\n\n```text\n(.*?)```",
     (PROJECT / "README.md").read_text(),

@@ -33,7 +33,7 @@ def _profile_all(session: Session, routes: Sequence[LiveRoute], generation: int)
     """Record every case by every route once, and calibrate each process."""
     pairs = session.prepare(routes, generation)
     calls = session.warm(pairs, WARM_UP_SECONDS)
-    # A profiler that has run once leaves a process slower: on an H200 host by two thirds.
+    # A profiler that has run once leaves a process slower.
     for pair in pairs:
         _time_unprofiled(session, pair, generation, calls)
     _calibrate(session, routes, generation, "none")
