@@ -167,6 +167,8 @@ def test_rows_that_no_recorder_writes_are_refused(
 
 def test_a_profile_is_looked_for_inside_the_recording_only(tmp_path: Path) -> None:
     profile(tmp_path)
-    outside = {"file": "profiles/../../p.json.gz", "case": "a", "route": "b"}
+    outside = {"file": "../../p.json.gz", "case": "a", "route": "b"}
+    recording, run = recorded(tmp_path, profiles=[{**outside, "generation": 0, "process": 1}])
+    (recording / "profiles").mkdir()
     with pytest.raises(FgtraceError, match=r"profile p\.json\.gz"):
-        assemble(*recorded(tmp_path, profiles=[{**outside, "generation": 0, "process": 1}]))
+        assemble(recording, run)

@@ -140,3 +140,12 @@ def test_a_child_that_prints_much_blocks_nobody(tmp_path: Path) -> None:
     )
     with child(tmp_path, program) as process:
         assert process.request("hello") == {"said": 1}
+
+
+def test_a_child_with_nothing_to_do_leaves_by_itself(tmp_path: Path) -> None:
+    program = (
+        f"import sys; input(); {REPLY}; sys.stdin.read(); open({str(tmp_path / 'left')!r}, 'w')"
+    )
+    with child(tmp_path, program) as process:
+        process.request("hello")
+    assert (tmp_path / "left").exists()

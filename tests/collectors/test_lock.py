@@ -68,6 +68,12 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path) -> None
     assert victim.read_text() == "precious"
 
 
+def test_the_holder_named_is_the_last_one(tmp_path: Path) -> None:
+    (tmp_path / "fgtrace-cuda-0.lock").write_text("1234567890")
+    with locked(["cuda:0"]):
+        assert (tmp_path / "fgtrace-cuda-0.lock").read_text() == str(os.getpid())
+
+
 def test_everybody_can_open_a_lock_whatever_the_umask_of_its_maker(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:

@@ -225,3 +225,25 @@ def test_an_interrupt_between_the_renames_brings_the_old_run_back(
         write(target, "two", force=True)
     assert (target / "data").read_text() == "one"
     assert not hidden(tmp_path)
+
+
+def test_what_is_swept_goes_back_to_the_name_it_had(tmp_path: Path) -> None:
+    target = tmp_path / "a-b.aside-c.fgtrace"
+    write(target, "one")
+    done = subprocess.run([sys.executable, "-c", KILLED, str(target), "between"], check=False)
+    assert done.returncode == -signal.SIGKILL
+    sweep(tmp_path)
+    assert (target / "data").read_text() == "one"
+
+
+def test_a_sweep_follows_no_link(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "old").mkdir()
+    (home / "owner").touch()
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / ".v.aside-x").symlink_to(home)
+    sweep(shared)
+    assert (home / "old").exists()
+    assert not (shared / "v").exists()

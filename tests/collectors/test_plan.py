@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from fgtrace_collectors.recorder.errors import UNAVAILABLE, USAGE, RecorderError
 from fgtrace_collectors.recorder.plan import (
+    QUICK,
     Plan,
     interpreted,
     make_plan,
@@ -139,6 +141,12 @@ def test_what_is_no_plan_is_refused_in_one_line(tmp_path: Path, text: str) -> No
         ({"cases": [{"name": "repeat_values_known", "params": {"rows": -4}}]}, "rows=-4"),
         ({"cases": [{"name": "repeat_values_known", "params": {"colour": 1}}]}, "colour"),
         ({"routes": [{"name": "nonsense"}]}, "nonsense"),
+        ({"profiler": "foo"}, "foo"),
+        ({"protocol": {**asdict(QUICK), "calls": 0}}, "calls=0"),
+        ({"protocol": {**asdict(QUICK), "generations": 0}}, "generations=0"),
+        ({"protocol": {**asdict(QUICK), "batches": -1}}, "batches=-1"),
+        ({"protocol": {**asdict(QUICK), "warmup_s": "x"}}, "warmup_s='x'"),
+        ({"protocol": {**asdict(QUICK), "batches": 0, "latency_batches": 0}}, "times nothing"),
     ],
 )
 def test_what_a_plan_asks_for_is_checked_as_options_are(

@@ -247,3 +247,28 @@ def test_the_children_of_a_generation_are_gone_before_the_next_ones_work() -> No
     prepared = [index for index, (_, do, _, _) in enumerate(log) if do == "prepare"]
     assert len(ends) == len(ROUTES)
     assert prepared[0] < ends[0] < ends[-1] < prepared[-1]
+
+
+def test_the_order_of_the_cases_is_random_too() -> None:
+    first = [case for case, route in order(run(QUICK)) if route == "a"]
+    assert first.count("first") == first.count("second")
+    assert len(set(zip(first[::2], first[1::2], strict=True))) == 2
+
+
+def test_clocks_are_read_in_the_middle_of_each_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[tuple[str, int]] = []
+    monkeypatch.setattr(
+        FakeSession,
+        "read_clocks",
+        lambda self, when: read.append((when, len(self.recording.samples))),
+    )
+    total = len(run(replace(QUICK, generations=2)).recording.samples)
+    assert [when for when, _ in read] == ["during", "during"]
+    assert 0 < read[0][1] < total / 2 < read[1][1] < total
+
+
+def test_a_budget_leaves_room_for_a_whole_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 1000, 10))  # a reading every 10 s: three a generation
+    monkeypatch.setattr(timing.time, "monotonic", lambda: float(next(clock)))
+    one = run(replace(QUICK, generations=1, budget_s=35.0))
+    assert one.recording.generations == 1

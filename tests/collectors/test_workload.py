@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="results are tensors", exc_type=ImportError)
 
-from fgtrace_collectors.recorder.workload import difference, effective_parameters  # noqa: E402
+from fgtrace_collectors.recorder.workload import difference, effective_parameters, prepare  # noqa: E402
 from fgtrace_kernels.cases import REPEAT_VALUES_KNOWN  # noqa: E402
 
 
@@ -55,3 +57,18 @@ def test_only_what_nobody_asked_for_is_shrunk_for_the_interpreter() -> None:
         "rows": 5,
         "items": 3200,
     }
+
+
+def test_a_result_on_another_device_is_wrong_however_right() -> None:
+    device = SimpleNamespace(
+        torch=torch, name="cpu", kind=SimpleNamespace(name="cpu"), synchronize=lambda: None
+    )
+    case = SimpleNamespace(
+        arguments=lambda params: ((torch.tensor([1]),), {}),
+        reference=lambda x: x,
+        rtol=0.0,
+        atol=0.0,
+    )
+    assert prepare(case, lambda x: x, {}, device)[1] == "ok"  # type: ignore[arg-type]
+    elsewhere = prepare(case, lambda x: x.to("meta"), {}, device)[1]  # type: ignore[arg-type]
+    assert elsewhere == "the result is on meta, expected on cpu"
