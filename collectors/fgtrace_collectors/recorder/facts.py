@@ -8,6 +8,7 @@ import inspect
 import os
 import platform
 import sys
+from contextlib import suppress
 from typing import Any, Dict, Iterable
 
 PACKAGES = (
@@ -107,8 +108,9 @@ def source_hashes(route: Any) -> Dict[str, str]:
         module = inspect.getmodule(inspect.unwrap(_loaded(reference)))
         if module is None or module.__name__.partition(".")[0] == "torch":
             continue
-        source = inspect.getsource(module)
-        hashes[module.__name__] = hashlib.sha256(source.encode("utf-8")).hexdigest()
+        with suppress(OSError, TypeError):  # compiled: there is no source to hash
+            source = inspect.getsource(module)
+            hashes[module.__name__] = hashlib.sha256(source.encode("utf-8")).hexdigest()
     return hashes
 
 
