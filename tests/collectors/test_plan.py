@@ -100,6 +100,8 @@ def test_an_unknown_route_is_not_available_and_names_the_nearest() -> None:
         ({"formal": True, "budget_s": -5.0}, "-5"),
         ({"formal": True, "variables": ["FLAGOS_LOG=dispatch"]}, "dispatch log"),
         ({"protocol": "founding", "cold": True}, "--l2 cold"),
+        ({"protocol": "founding", "graph": True}, "the founding protocol"),
+        ({"cold": True, "graph": True}, "--graph beside --l2 cold"),
         ({"routes": ["aten"], "environments": ["triton=python3"]}, "not to be run"),
     ],
 )

@@ -201,17 +201,17 @@ def make_plan(
         if profile_calls < 1:
             raise usage("--profile-calls takes a number from 1", "the default is 100")
         chosen = replace(chosen, profile_calls=profile_calls)
+    if graph and (cold or not chosen.interleaved):
+        beside = "--l2 cold" if cold else f"the {chosen.name} protocol"
+        raise usage(f"--graph beside {beside}: it has no replays", "leave one of them")
     if cold:
         if not chosen.interleaved:
             raise usage(
                 f"--l2 cold: the {chosen.name} protocol calls back to back", "leave one of them"
             )
         # A flush between two calls makes the host wait, so back-to-back calls mean nothing.
-        chosen = replace(
-            chosen, cache="cold", batches=0, latency_batches=max(chosen.batches, 1), graph=False
-        )
-    elif graph:
-        chosen = replace(chosen, graph=True)
+        chosen = replace(chosen, cache="cold", batches=0, latency_batches=chosen.batches)
+    chosen = replace(chosen, graph=graph)
     if profiler in ("rocprofv3", "rocprof", "hipprof"):
         raise unavailable(f"profiler {profiler} cannot be used yet", "give auto, kineto or none")
     if profiler not in ("auto", "kineto", "none"):
