@@ -136,7 +136,7 @@ MATRIX = Layout(
     ),
     footnotes=(
         "A call's time by the stopwatch: back to back (throughput), the same without the final "
-        "wait (enqueue), with a wait after each call (latency), replayed (graph).",
+        "wait (enqueue), with a wait after each call (latency).",
         "Kernels, copies, readbacks and device time a call come from the profile; overhead is how "
         "many times longer a profiled call took.",
     ),
@@ -248,7 +248,9 @@ def _matrix_layout(frame: pl.DataFrame) -> Layout:
     )
     has_intervals = frame["throughput_low_ns"].count() > 0
     level = (f"{_LEVEL} is the interval at that level, over {covered}",) if has_intervals else ()
-    return replace(MATRIX, title=title, shown=shown, footnotes=(*level, *MATRIX.footnotes))
+    replays = frame["graph_ns"].null_count() < frame.height
+    graph = ("graph: a replay of the captured call, back to back.",) if replays else ()
+    return replace(MATRIX, title=title, shown=shown, footnotes=(*level, *MATRIX.footnotes, *graph))
 
 
 def _metric(name: str, value: int | None) -> tuple[str, str]:
