@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
@@ -18,21 +17,9 @@ from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.store import MANIFEST, load_run
 from fgtrace.frames.trace import Trace
 from fgtrace.readers.kineto import read_kineto
-from fgtrace.readers.recorded import Recorded
+from fgtrace.readers.recorded import PartSource, Recorded
 
 RUN_SUFFIX = ".fgtrace"
-
-
-@dataclass(frozen=True)
-class PartSource:
-    """One process's recording, and where it comes from."""
-
-    recorded: Recorded
-    source: str
-    """The file; relative to the run where it lies in one."""
-    route: str | None = None
-    generation: int | None = None
-    profiler: str = "kineto"
 
 
 def open_trace(path: str | PathLike[str]) -> Trace:

@@ -10,8 +10,9 @@ from fgtrace.frames.notes import Note
 from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.store import save_run
 from fgtrace.frames.trace import FRAMES
-from fgtrace.opening import PartSource, analysed, open_trace
+from fgtrace.opening import analysed, open_trace
 from fgtrace.readers.kineto import read_kineto
+from fgtrace.readers.recorded import PartSource
 
 
 def test_open_is_in_the_package(trace):

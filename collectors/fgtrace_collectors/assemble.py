@@ -19,7 +19,7 @@ from fgtrace.frames import schema
 from fgtrace.frames.notes import KINDS, Note
 from fgtrace.frames.provenance import Clocks, Device, Environment, Host, Protocol, Provenance
 from fgtrace.readers.kineto import read_kineto
-from fgtrace.readers.recorded import Recorded
+from fgtrace.readers.recorded import PartSource
 from fgtrace_collectors.recorder.recording import (
     PROFILES,
     RECORDING_FILE,
@@ -130,21 +130,11 @@ class _Recording(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Profile:
-    """One recorded profile: its frames, its file in the run, and what it is a profile of."""
-
-    recorded: Recorded
-    source: str
-    route: str
-    generation: int
-
-
-@dataclass(frozen=True)
 class Assembled:
     """What a run is made of, before links and calls are found."""
 
     provenance: Provenance
-    profiles: tuple[Profile, ...]
+    profiles: tuple[PartSource, ...]
     samples: pl.DataFrame
     witnesses: pl.DataFrame
     calibration: pl.DataFrame
@@ -164,7 +154,7 @@ def assemble(recording: Path, run: Path) -> Assembled:
         # Only the name is taken: a recording from elsewhere must not name files outside itself.
         scrub(recording / PROFILES / name, run / RAW / name)
         profiles.append(
-            Profile(
+            PartSource(
                 read_kineto(run / RAW / name), f"{RAW}/{name}", profile.route, profile.generation
             )
         )
@@ -237,7 +227,7 @@ def _read(folder: Path) -> _Recording:
         raise _unreadable(f"{RECORDING_FILE} of the recording: {error}", "not-json") from None
 
 
-def _provenance(found: _Recording, profiles: list[Profile]) -> Provenance:
+def _provenance(found: _Recording, profiles: list[PartSource]) -> Provenance:
     protocol = msgspec.structs.replace(found.protocol, generations=found.generations)
     return Provenance(
         tool=found.plan.tool,

@@ -85,11 +85,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 def summarise(trace: Trace) -> Summary:
     """Describe a trace and each of its parts."""
-    warnings = _notices(trace, "warning")
+    warnings = notes_of(trace, "warning")
     return Summary(
         outcome="ok-with-warnings" if warnings else "ok",
         warnings=warnings,
-        notes=_notices(trace, "info"),
+        notes=notes_of(trace, "info"),
         recorded=_recorded(trace.events),
         parts=[
             PartSummary(
@@ -106,7 +106,8 @@ def summarise(trace: Trace) -> Summary:
     )
 
 
-def _notices(trace: Trace, level: str) -> list[Notice]:
+def notes_of(trace: Trace, level: str) -> list[Notice]:
+    """Give the notes of a level, in the order in which they were made."""
     notes = trace.notes.filter(pl.col("level") == level)
     return [Notice(*row) for row in notes.select("kind", "count", "message").iter_rows()]
 

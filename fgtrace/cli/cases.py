@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fgtrace.cli.answers import emit_listing, listing
 from fgtrace.cli.names import FORMAT
-from fgtrace.cli.output import emit, tell, terminal_width
-from fgtrace.text import data, markdown, tables
-from fgtrace.units import printable
-from fgtrace.views.model import Column, Table
+from fgtrace.cli.output import tell
+from fgtrace.views.model import Table
 
 if TYPE_CHECKING:
     from fgtrace_collectors.recorder.registry import Registry
@@ -27,18 +26,9 @@ def cases(form: str) -> None:
     from fgtrace_collectors.registry import installed_registry
 
     document = _document(installed_registry())
-    listed = _tables(document)
-    if form == "json":
-        emit(data.json_text(document))
-    elif form == "csv":
-        emit(data.csv_text(CSV_HEADER, _csv_rows(document)))
-    elif form == "markdown":
-        emit("\n".join(map(markdown.render, listed)))
-    else:
-        width = terminal_width()
-        emit("\n".join(tables.render(table, width) for table in listed))
+    emit_listing(form, document, _tables(document), CSV_HEADER, _csv_rows(document))
     if form != "json":
-        tell(printable(warning["message"]) for warning in document["warnings"])
+        tell(warning["message"] for warning in document["warnings"])
 
 
 def _document(registry: Registry) -> dict[str, Any]:
@@ -114,7 +104,7 @@ def _csv_rows(document: dict[str, Any]) -> list[tuple[str, ...]]:
 
 def _tables(document: dict[str, Any]) -> tuple[Table, Table]:
     return (
-        _table(
+        listing(
             "Cases",
             {"case": 0, "routes": 1, "parameters": 3, "parts": 2, "summary": 0},
             [
@@ -127,21 +117,12 @@ def _tables(document: dict[str, Any]) -> tuple[Table, Table]:
                 )
                 for case in document["cases"]
             ],
-            "Parameters are set with --param; parts are those that switch a part of the work.",
+            ["Parameters are set with --param; parts are those that switch a part of the work."],
         ),
-        _table(
+        listing(
             "Routes",
             {"route": 0, "needs": 1, "summary": 0},
             [(route["name"], _needs(route), route["summary"]) for route in document["routes"]],
-            "fgtrace doctor says which of them can run here.",
+            ["fgtrace doctor says which of them can run here."],
         ),
-    )
-
-
-def _table(title: str, drops: dict[str, int], rows: list[tuple[str, ...]], footnote: str) -> Table:
-    return Table(
-        title=title,
-        columns=tuple(Column(name, "left", drop) for name, drop in drops.items()),
-        rows=tuple(tuple(map(printable, row)) for row in rows),
-        footnotes=(footnote,),
     )

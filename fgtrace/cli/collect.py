@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 RUNS = Path("runs")
 SUFFIX = ".fgtrace"
-WRONG = "wrong-result"
 TOLD = ("route-not-run", "reduced-parameters", "not-captured")
 """The kinds of notes that say why the table is not what was expected."""
 
@@ -75,6 +74,7 @@ def collect(
     from fgtrace_collectors.assemble import unpacked
     from fgtrace_collectors.recorder.interrupts import ending_like_interrupts
     from fgtrace_collectors.recorder.place import placed
+    from fgtrace_collectors.recorder.protocol import WRONG_RESULT
 
     with told_as_fgtrace_errors(), ending_like_interrupts(), Progress() as progress:
         if recording is not None:
@@ -95,12 +95,12 @@ def collect(
     emit_answer(build.report_answer("matrix", matrix_report(trace), beside), beside, form)
     tell([note.message for note in beside.notes if note.kind in TOLD], "note")
     tell([f"wrote {target}", f"next: fgtrace show phases {target}"], "note")
-    wrong = [warning.message for warning in beside.warnings if warning.kind == WRONG]
+    wrong = [warning.message for warning in beside.warnings if warning.kind == WRONG_RESULT]
     if wrong:
         raise FgtraceError(
             f"wrong results: {'; '.join(wrong)}",
             hint=f"the run was kept and is marked: fgtrace show notes {target}",
-            kind=WRONG,
+            kind=WRONG_RESULT,
             exit_code=ExitCode.FAILED,
         )
 
@@ -132,21 +132,12 @@ def _record(work: Path, options: dict[str, Any], progress: Callable[[str], None]
 
 def _make_run(recording: Path, folder: Path, target: Path) -> Trace:
     from fgtrace.frames.store import save_run
-    from fgtrace.opening import PartSource, analysed
+    from fgtrace.opening import analysed
     from fgtrace_collectors.assemble import assemble
 
     found = assemble(recording, folder)
     trace = analysed(
-        [
-            PartSource(
-                recorded=profile.recorded,
-                source=profile.source,
-                route=profile.route,
-                generation=profile.generation,
-                profiler="kineto",
-            )
-            for profile in found.profiles
-        ],
+        found.profiles,
         provenance=found.provenance,
         samples=found.samples,
         witnesses=found.witnesses,

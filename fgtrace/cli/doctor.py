@@ -9,13 +9,11 @@ from typing import Any
 
 import click
 
+from fgtrace.cli.answers import emit_listing, listing
 from fgtrace.cli.names import FORMAT
-from fgtrace.cli.output import emit, terminal_width
 from fgtrace.cli.progress import Progress
 from fgtrace.cli.recording_errors import told_as_fgtrace_errors
-from fgtrace.text import data, markdown, tables
-from fgtrace.units import MISSING, printable
-from fgtrace.views.model import Column, Table
+from fgtrace.units import MISSING
 
 DEVICES = ("device", "torch build", "here", "run on hardware")
 ROUTES = ("route", "runs here", "python", "torch", "triton", "device")
@@ -38,22 +36,10 @@ def doctor(environments: tuple[str, ...], device: str, form: str) -> None:
     devices = _devices(routes)
     reasons = tuple(f"{one['route']}: {one['reason']}" for one in routes if "reason" in one)
     listed = (
-        _table("Devices", DEVICES, devices),
-        _table("Routes", ROUTES, [_route_row(route) for route in routes], reasons),
+        listing("Devices", dict.fromkeys(DEVICES, 0), devices),
+        listing("Routes", dict.fromkeys(ROUTES, 0), list(map(_route_row, routes)), reasons),
     )
-    if form == "json":
-        emit(data.json_text(_document(devices, routes)))
-    elif form == "csv":
-        rows = [("device", name, here, build, run, *[""] * 5) for name, build, here, run in devices]
-        rows += [
-            ("route", name, here, "", "", *rest, route.get("reason", ""))
-            for route, (name, here, *rest) in zip(routes, map(_route_row, routes), strict=True)
-        ]
-        emit(data.csv_text(CSV, rows))
-    elif form == "markdown":
-        emit("\n".join(map(markdown.render, listed)))
-    else:
-        emit("\n".join(tables.render(table, terminal_width()) for table in listed))
+    emit_listing(form, _document(devices, routes), listed, CSV, _csv_rows(devices, routes))
 
 
 def _examine(environments: tuple[str, ...], device: str) -> list[dict[str, Any]]:
@@ -77,20 +63,16 @@ def _examine(environments: tuple[str, ...], device: str) -> list[dict[str, Any]]
         recorder.write_bytes(bundle(registry))
         launcher = Launcher(recorder, sys.executable, folder, {})
         for route in plan.routes:
-            refused: list[str] = []
+            refused: dict[str, str] = {}
             try:
                 with live(launcher, plan, [route], ["doctor"], [], refused) as (alive,):
                     for one in alive:
                         said = checked(one, one.child.request("facts"))
                         found.append({"route": route.name, **one.hello, **said})
-                    found += [{"route": route.name, "reason": _why(text)} for text in refused]
+                    found += [{"route": name, "reason": why} for name, why in refused.items()]
             except RecorderError as error:
                 found.append({"route": route.name, "reason": f"{error.message}; {error.hint}"})
     return found
-
-
-def _why(refusal: str) -> str:
-    return refusal.partition(": ")[2]
 
 
 def _devices(routes: list[dict[str, Any]]) -> list[tuple[str, ...]]:
@@ -145,12 +127,12 @@ def _document(devices: list[tuple[str, ...]], routes: list[dict[str, Any]]) -> d
     }
 
 
-def _table(
-    title: str, names: tuple[str, ...], rows: list[tuple[str, ...]], footnotes: tuple[str, ...] = ()
-) -> Table:
-    return Table(
-        title=title,
-        columns=tuple(Column(name, "left", 0) for name in names),
-        rows=tuple(tuple(map(printable, row)) for row in rows),
-        footnotes=tuple(map(printable, footnotes)),
-    )
+def _csv_rows(
+    devices: list[tuple[str, ...]], routes: list[dict[str, Any]]
+) -> list[tuple[str, ...]]:
+    """Put devices and routes into the same columns; a cell is empty where one has no such thing."""
+    rows = [("device", name, here, build, run, *[""] * 5) for name, build, here, run in devices]
+    return rows + [
+        ("route", name, here, "", "", *rest, route.get("reason", ""))
+        for route, (name, here, *rest) in zip(routes, map(_route_row, routes), strict=True)
+    ]

@@ -18,3 +18,15 @@ class Recorded:
     launch_attributes: pl.DataFrame
     notes: list[Note]
     provenance: Provenance
+
+
+@dataclass(frozen=True)
+class PartSource:
+    """One process's recording, and where it comes from."""
+
+    recorded: Recorded
+    source: str
+    """The file; relative to the run where it lies in one."""
+    route: str | None = None
+    generation: int | None = None
+    profiler: str = "kineto"

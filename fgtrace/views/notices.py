@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fgtrace.analysis.summary import Notice
+from fgtrace.analysis.summary import Notice, notes_of
 from fgtrace.frames.notes import KINDS
 from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.trace import Trace
@@ -51,17 +51,13 @@ def notices(trace: Trace) -> Notices:
     """Collect what belongs beside every report of `trace`."""
     kinds = set(trace.notes["kind"])
 
-    def of_level(level: str) -> tuple[Notice, ...]:
-        found = trace.notes.filter(pl.col("level") == level).select("kind", "count", "message")
-        return tuple(Notice(*row) for row in found.iter_rows())
-
     return Notices(
         banners=(
             *_about(trace.provenance),
             *(banner for kind, banner in BANNERS.items() if kind in kinds),
         ),
-        warnings=of_level("warning"),
-        notes=of_level("info"),
+        warnings=tuple(notes_of(trace, "warning")),
+        notes=tuple(notes_of(trace, "info")),
     )
 
 

@@ -5,8 +5,9 @@ import msgspec
 import pytest
 
 from fgtrace.analysis.summary import summarise
-from fgtrace.opening import PartSource, analysed, open_trace
+from fgtrace.opening import analysed, open_trace
 from fgtrace.readers.kineto import read_kineto
+from fgtrace.readers.recorded import PartSource
 
 FOR_THE_FULL_READER = {
     "S01": "a bare inf is not JSON",

@@ -32,14 +32,14 @@ def route(name: str, device: dict[str, Any] = H200, *, required: bool = False) -
 
 
 def settled(
-    *routes: LiveRoute, refused: tuple[str, ...] = (), **options: Any
+    *routes: LiveRoute, refused: dict[str, str] | None = None, **options: Any
 ) -> tuple[Session, Recording]:
     registry = installed_registry()
     plan = make_plan(registry, **{"cases": ["repeat_values_known"], **options})
     recording = Recording(plan={}, started="")
     launcher: Any = SimpleNamespace()
     return (
-        settle(plan, registry, launcher, recording, routes, list(refused), lambda text: None),
+        settle(plan, registry, launcher, recording, routes, refused or {}, lambda text: None),
         recording,
     )
 
@@ -85,14 +85,14 @@ def test_only_routes_that_take_part_decide_whether_anything_is_interpreted() -> 
 
 
 def test_every_route_that_was_refused_is_a_note_with_its_reason() -> None:
-    _, recording = settled(route("aten"), refused=("flaggems: no such module",))
+    _, recording = settled(route("aten"), refused={"flaggems": "no such module"})
     (note,) = [note for note in recording.notes if note["kind"] == "route-not-run"]
     assert note["message"] == "flaggems: no such module"
 
 
 def test_a_recording_of_no_route_is_none() -> None:
     with pytest.raises(RecorderError) as caught:
-        settled(refused=("aten: no torch", "triton: no triton"))
+        settled(refused={"aten": "no torch", "triton": "no triton"})
     assert caught.value.exit_code == UNAVAILABLE
     assert "aten: no torch; triton: no triton" in caught.value.message
 

@@ -23,6 +23,8 @@ from fgtrace_collectors.recorder.profiling import OPTIONS, profile_calls
 from fgtrace_collectors.recorder.registry import Registry
 from fgtrace_collectors.recorder.stopwatch import Stopwatch, make_flush
 from fgtrace_collectors.recorder.workload import prepare
+from fgtrace_kernels.launch import interpreted
+from fgtrace_kernels.phases import record_phases
 
 MARK = "\x1efgtrace "
 """Begins every reply line."""
@@ -77,8 +79,7 @@ class Child:
         self.device: Device = open_device(self.torch, request["device"])
         if self.route.triton and not self.device.accelerator:
             os.environ["TRITON_INTERPRET"] = "1"
-        asked = os.environ.get("TRITON_INTERPRET", "").lower() in ("1", "true", "on", "yes", "y")
-        self.interpreted = bool(self.route.triton) and asked
+        self.interpreted = bool(self.route.triton) and interpreted()
         self._check_route(request["operators"])
         self.torch.set_num_threads(1)
         self.flush = None
@@ -147,8 +148,6 @@ class Child:
 
     def do_profile(self, request: Message) -> Message:
         """Record calls under the profiler into the file that the parent names."""
-        from fgtrace_kernels.phases import record_phases
-
         label = f"{request['case']}::{self.route.name}"
         timing = profile_calls(
             self.stopwatches[request["case"]],

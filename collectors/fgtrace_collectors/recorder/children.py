@@ -56,7 +56,7 @@ def live(
     routes: Sequence[PlannedRoute],
     names: Sequence[str],
     operators: Sequence[str],
-    refused: List[str],
+    refused: Dict[str, str],
 ) -> Iterator[List[List[LiveRoute]]]:
     """Start, for each name, a child for each route, all at once; end them all on the way out.
 
@@ -83,7 +83,7 @@ def live(
             hellos = [child.answer(timeout=START_SECONDS) for child in copies]
             reason = _refusal(route, hellos)
             if reason is not None:
-                refused.append(f"{route.name}: {reason}")
+                refused[route.name] = reason
                 continue
             for among, child, hello in zip(sets, copies, hellos):
                 among.append(LiveRoute(route, child, hello))

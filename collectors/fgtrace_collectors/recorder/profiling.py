@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from typing import Any, Callable, ContextManager, Dict
 
-from fgtrace_collectors.recorder.stopwatch import Stopwatch
+from fgtrace_collectors.recorder.stopwatch import Stopwatch, collector_off
 
 OPTIONS = {"record_shapes": False, "with_stack": False, "profile_memory": False}
 """What torch.profiler is told; shapes and stacks would change the host times recorded."""
@@ -34,7 +33,6 @@ def profile_calls(
         # The profiler drops its events when a cycle ends, so this is the only moment to write them.
         finished.export_chrome_trace(path)
 
-    timing: Dict[str, int] = {}
     with (
         record_phases(ranges),
         profiler.profile(
@@ -49,16 +47,15 @@ def profile_calls(
                 call()
         device.synchronize()
         session.step()
-        gc.disable()  # as in the stopwatch's batches
-        start = time.perf_counter_ns()
-        for index in range(calls):
-            stopwatch.flush()
-            with ranges(f"fgtrace::call::{label}::{index}"):
-                call()
-        enqueued = time.perf_counter_ns()
-        # Device work that is unfinished when the session stops may be lost.
-        device.synchronize()
-        timing = {"wall_ns": time.perf_counter_ns() - start, "enqueue_ns": enqueued - start}
-        gc.enable()
+        with collector_off():
+            start = time.perf_counter_ns()
+            for index in range(calls):
+                stopwatch.flush()
+                with ranges(f"fgtrace::call::{label}::{index}"):
+                    call()
+            enqueued = time.perf_counter_ns()
+            # Device work that is unfinished when the session stops may be lost.
+            device.synchronize()
+            ended = time.perf_counter_ns()
         session.step()
-    return timing
+    return {"wall_ns": ended - start, "enqueue_ns": enqueued - start}

@@ -42,7 +42,7 @@ def record(
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     recording = Recording(plan=asdict(shown(plan)), started=started)
     launcher = Launcher(recorder, python, folder, plan.variables)
-    refused: List[str] = []
+    refused: Dict[str, str] = {}
     progress("starting the processes of each route")
     # Those that will profile start now too, and sit idle: importing torch twice, one after the
     # other, is most of what a quick recording would last.

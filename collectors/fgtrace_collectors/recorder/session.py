@@ -48,7 +48,7 @@ class Session:
         chosen = self.routes if routes is None else routes
         required = [replace(route, required=True) for route in chosen]
         operators = [case.operator for case in self.cases]
-        with live(self.launcher, self.plan, required, [name], operators, []) as (started,):
+        with live(self.launcher, self.plan, required, [name], operators, {}) as (started,):
             yield started
 
     def serves(self, route: LiveRoute, case: Any) -> bool:

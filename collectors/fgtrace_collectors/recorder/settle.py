@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, Sequence
 
 from fgtrace_collectors.recorder import machine
 from fgtrace_collectors.recorder.children import Launcher, LiveRoute
@@ -21,7 +21,7 @@ def settle(
     launcher: Launcher,
     recording: Recording,
     routes: Sequence[LiveRoute],
-    refused: List[str],
+    refused: Dict[str, str],
     progress: Progress,
 ) -> Session:
     """Give the session; its routes are those of the live ones that take part.
@@ -39,12 +39,13 @@ def settle(
                 "`fgtrace cases` shows which operators a route has",
             )
         else:
-            refused.append(f"{route.name}: it serves none of the chosen cases")
-    for reason in refused:
+            refused[route.name] = "it serves none of the chosen cases"
+    reasons = [f"{route}: {reason}" for route, reason in refused.items()]
+    for reason in reasons:
         recording.note("info", "route-not-run", reason, option="--route")
     if not taking_part:
         raise unavailable(
-            f"no route can run here: {'; '.join(refused)}", "`fgtrace doctor` shows what is here"
+            f"no route can run here: {'; '.join(reasons)}", "`fgtrace doctor` shows what is here"
         )
     shrink = any(route.hello["interpreted"] for route in taking_part)
     protocol = interpreted(plan.protocol) if shrink else plan.protocol

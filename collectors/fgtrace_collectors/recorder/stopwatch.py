@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import time
-from typing import Any, Callable, Dict, Optional
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, Optional
 
 from fgtrace_collectors.recorder.devices import Device
 
@@ -35,13 +36,8 @@ class Stopwatch:
     def batch(self, mode: str, calls: int) -> Dict[str, int]:
         """Time one batch; `mode` is throughput, latency or graph."""
         timed = {"throughput": self._throughput, "latency": self._latency, "graph": self._graph}
-        was_enabled = gc.isenabled()
-        gc.disable()
-        try:
+        with collector_off():
             return timed[mode](calls)
-        finally:
-            if was_enabled:
-                gc.enable()
 
     def flush(self) -> None:
         """Throw the inputs out of the device's last-level cache, where the protocol is cold."""
@@ -113,6 +109,18 @@ class Stopwatch:
         self.device.synchronize()
         probes = [self.batch("throughput", PROBE_CALLS)["wall_ns"] for _ in range(PROBES)]
         return sorted(probes)[PROBES // 2] // PROBE_CALLS
+
+
+@contextmanager
+def collector_off() -> Iterator[None]:
+    """Keep the garbage collector from running, as `timeit` does."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def make_flush(device: Device) -> Callable[[], Any]:
