@@ -8,13 +8,17 @@ HOST = ("op", "runtime", "driver", "range", "python", "overhead", "memory")
 """The kinds that happen on a thread of the host and can lie inside each other."""
 
 
-def nest(events: pl.DataFrame) -> pl.DataFrame:
+def nest(events: pl.DataFrame, around: pl.DataFrame | None = None) -> pl.DataFrame:
     """Fill `depth` and `parent_id` of host events from the intervals on their thread.
 
     The parent is the innermost enclosing event. Events that cross each other enclose neither.
+    `around` are events that begin earlier and may enclose some of these.
     """
-    host = events.filter(pl.col("kind").is_in(HOST) & pl.col("dur_ns").is_not_null())
-    nested = innermost(host, host).rename({"outer_id": "parent_id"})
+    host = events.filter(pl.col("kind").is_in(HOST))
+    rows = host.select(*_INTERVAL, wanted=True, encloses=True)
+    if around is not None:
+        rows = pl.concat([around.select(*_INTERVAL, wanted=False, encloses=True), rows])
+    nested = _innermost(rows).rename({"outer_id": "parent_id"})
     return events.drop("depth", "parent_id", strict=False).join(
         nested, on="event_id", how="left", maintain_order="left"
     )
@@ -28,33 +32,40 @@ def innermost(inner: pl.DataFrame, outer: pl.DataFrame) -> pl.DataFrame:
     of enclosing events. Of two equal intervals the one with the smaller `event_id` is the outer
     one; no event encloses itself, nor one that starts where it ends.
     """
-    columns = ["event_id", "part", "process", "thread", "start_ns", "dur_ns"]
-    ordered = (
+    rows = (
         pl.concat(
             [
-                outer.select(*columns, wanted=False, encloses=True),
-                inner.select(*columns, wanted=True, encloses=False),
+                outer.select(*_INTERVAL, wanted=False, encloses=True),
+                inner.select(*_INTERVAL, wanted=True, encloses=False),
             ]
         )
         .group_by("event_id")
-        .agg(
-            pl.col(columns[1:]).first(),
-            pl.col("wanted").any(),
-            pl.col("encloses").any(),
-        )
-        .filter(pl.col("dur_ns").is_not_null())
+        .agg(pl.col(_INTERVAL[1:]).first(), pl.col("wanted", "encloses").any())
+    )
+    return inner.select("event_id").join(
+        _innermost(rows), on="event_id", how="left", maintain_order="left"
+    )
+
+
+_INTERVAL = ("event_id", "part", "process", "thread", "start_ns", "dur_ns")
+
+
+def _innermost(rows: pl.DataFrame) -> pl.DataFrame:
+    ordered = (
+        rows.filter(pl.col("dur_ns").is_not_null())
+        .with_columns(pl.col("process", "thread").to_physical())
         .sort(
             "part",
-            pl.col("process").to_physical(),
-            pl.col("thread").to_physical(),
+            "process",
+            "thread",
             "start_ns",
-            pl.col("dur_ns"),
+            "dur_ns",
             "event_id",
             descending=[False, False, False, False, True, False],
         )
-        .with_columns(pl.struct("part", "process", "thread").rle_id().alias("track"))
+        .with_columns(track=pl.struct("part", "process", "thread").rle_id())
     )
-    found = _scan(
+    return _scan(
         ordered["event_id"].to_list(),
         ordered["track"].to_list(),
         ordered["start_ns"].to_list(),
@@ -62,7 +73,6 @@ def innermost(inner: pl.DataFrame, outer: pl.DataFrame) -> pl.DataFrame:
         ordered["wanted"].to_list(),
         ordered["encloses"].to_list(),
     )
-    return inner.select("event_id").join(found, on="event_id", how="left", maintain_order="left")
 
 
 def _scan(

@@ -89,6 +89,8 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     profiler: str | None = None
     profiler_options: dict[str, str | int | bool] = {}
+    base_time_ns: int | None = None
+    """What the profiler counted its times from, in nanoseconds of the epoch; not added to them."""
     parameters: dict[str, dict[str, int]] = {}
     """Parameters by case."""
     set_variables: dict[str, str] = {}

@@ -78,6 +78,16 @@ LAUNCH_ATTRIBUTES = _schema(
     shared_bytes=pl.Int64,  # per block
 )
 
+OP_ATTRIBUTES = _schema(
+    event_id=pl.UInt32,  # an operator
+    # JSON as the profiler wrote it, an entry an argument.
+    input_shapes=pl.String,
+    input_types=pl.String,
+    input_strides=pl.String,
+    concrete_inputs=pl.String,  # scalars and lists
+    call_site=pl.String,  # where Python called, innermost frame first
+)
+
 LINKS = _schema(
     device_event_id=pl.UInt32,  # a kernel, copy or fill
     launch_event_id=pl.UInt32,  # the API call that started it

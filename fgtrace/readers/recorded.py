@@ -11,13 +11,30 @@ from fgtrace.frames.provenance import Provenance
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """One recording. Its `events` have `part` 0 and `event_id` equal to their row."""
+class Tally:
+    """What became of what a file has between the brackets of its lists of events."""
 
-    events: pl.DataFrame
-    launch_attributes: pl.DataFrame
+    decoded: int
+    """Events that were read, repaired ones, arrows and names of rows included."""
+    skipped: int
+    """Events that could not be read."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One recording. Its `events` have `event_id` equal to their row.
+
+    `part` is 0, or counts the documents that one file holds, each with its own numbers.
+    """
+
+    events: pl.LazyFrame
+    launch_attributes: pl.LazyFrame
+    op_attributes: pl.LazyFrame
+    places: pl.LazyFrame
+    """Each event's `place` in the file, and its `event_id`."""
     notes: list[Note]
     provenance: Provenance
+    tally: Tally
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Exact nanoseconds from the text of microseconds.
 
 Absolute microseconds with three decimals need 61 bits, so a time never passes through a float:
-its integer and fraction parts are converted apart.
+text becomes a decimal, and a decimal becomes an integer.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 import polars as pl
 
-_PLAIN = r"^([+-]?)([0-9]+)(?:\.([0-9]*))?$"
 _LARGEST_US = 9_223_372_036_854_774  # in Int64 nanoseconds, rounding included
+
+_DIGITS = pl.Decimal(38, 4)
+"""One digit more than nanoseconds have: it tells which values need rounding."""
 
 
 def nanoseconds(microseconds: Sequence[str]) -> pl.Series:
@@ -22,25 +24,19 @@ def nanoseconds(microseconds: Sequence[str]) -> pl.Series:
     beyond Int64, is null.
     """
     text = pl.Series("text", microseconds, dtype=pl.String)
-    frame = text.str.strip_chars('" ').to_frame()
-    parts = pl.col("text").str.extract_groups(_PLAIN)
-    whole = parts.struct[1].cast(pl.Int64, strict=False)
-    fraction = parts.struct[2].fill_null("").str.pad_end(4, "0")
-    magnitude = (
-        whole * 1000
-        + fraction.str.slice(0, 3).cast(pl.Int64)
-        + (fraction.str.slice(3, 1) >= "5").cast(pl.Int64)
+    exact = text.cast(_DIGITS, strict=False)
+    if exact.null_count() > text.null_count():
+        text = text.str.strip_chars('" ')
+        exact = text.cast(_DIGITS, strict=False)
+    found = pl.select(
+        ns=(exact * 1000).cast(pl.Int64, strict=False),
+        unusual=(exact * 1000 != (exact * 1000).round(0)).fill_null(text.is_not_null())
+        | (exact.abs() > _LARGEST_US),
     )
-    sign = pl.when(parts.struct[0] == "-").then(-1).otherwise(1)
-    exact = frame.select(
-        pl.when(whole <= _LARGEST_US).then(sign * magnitude).alias("ns"),
-        (~pl.col("text").str.contains(_PLAIN)).alias("unusual"),
-    )
-    ns = exact["ns"]
-    unusual = exact["unusual"].fill_null(False).arg_true()
+    unusual = found["unusual"].arg_true()
     if unusual.is_empty():
-        return ns
-    return ns.scatter(unusual, [_unusual(value) for value in frame["text"].gather(unusual)])
+        return found["ns"]
+    return found["ns"].scatter(unusual, [_unusual(value) for value in text.gather(unusual)])
 
 
 def _unusual(text: str) -> int | None:

@@ -1,0 +1,103 @@
+"""Times of device work that cannot be, and what is made of them."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fgtrace.frames.notes import Note
+from fgtrace.units import printable
+
+RAW_TIMES = "--raw-times"
+
+_FAR_NS = 60_000_000_000
+_OVERLAP_NS = 1_000_000
+_ENOUGH = 2
+_LOOK_AHEAD = 8
+"""Rows after one among which those inside of it are counted."""
+
+
+def corrected_times(device: pl.DataFrame, host: pl.DataFrame) -> tuple[pl.DataFrame, list[Note]]:
+    """Find the impossible times among device work, by these rules in this order.
+
+    - zero-timestamp: start and duration are 0, as in a record that was never filled in. Both
+      become null.
+    - clock-outlier: a start over a minute outside of the time in which anything happened on the
+      host or, where nothing of the host was recorded, of up to 1 % of the rows that lie a minute
+      and ten times the length of the rest away from it. Both times become null.
+    - impossible-duration: on one stream, two or more later launches' work began and ended inside
+      of a row, and it reaches over a millisecond into the first of them. It ends where that began.
+
+    `device` has the columns of `TYPED`, `host` has `part`, `first_ns` and `last_ns`. The result
+    has `place`, `start_ns` and `dur_ns` of the rows whose times are replaced.
+    """
+    zero = device.filter(pl.col("start_ns") == 0, pl.col("dur_ns") == 0)
+    rest = device.join(zero, on="place", how="anti")
+    far = _far(rest, host)
+    cut = _cut(rest.join(far, on="place", how="anti"))
+    notes = [
+        *_note("zero-timestamp", zero, "device events without times, because both are 0"),
+        *_note("clock-outlier", far, "device events without times, because their clock is another"),
+        *_note(
+            "impossible-duration",
+            cut,
+            "device events cut where the stream's next work began, because later work ended inside "
+            "of them",
+        ),
+    ]
+    lost = pl.concat([zero, far]).select(
+        "place", start_ns=pl.lit(None, pl.Int64), dur_ns=pl.lit(None, pl.Int64)
+    )
+    return pl.concat([lost, cut.select("place", "start_ns", dur_ns="cut_ns")]), notes
+
+
+def _note(kind: str, rows: pl.DataFrame, what: str) -> list[Note]:
+    if rows.is_empty():
+        return []
+    first = rows.sort("place").row(0, named=True)
+    where = f"the first is {printable(first['name'])} on stream {first['stream']}"
+    return [Note("warning", kind, rows.height, f"{what}: {rows.height}; {where}", RAW_TIMES)]
+
+
+def _far(device: pl.DataFrame, host: pl.DataFrame) -> pl.DataFrame:
+    start = pl.col("start_ns")
+    if not host.is_empty():
+        spans = device.join(host, on="part", how="left", maintain_order="left")
+        outside = (start < pl.col("first_ns") - _FAR_NS) | (start > pl.col("last_ns") + _FAR_NS)
+        return spans.filter(outside).select(device.columns)
+    few = max(device.height // 100, 1)
+    if device.height <= 2 * few:
+        return device.clear()
+    starts = device["start_ns"].sort()
+    first, last = starts[few], starts[-few - 1]
+    away = max(_FAR_NS, 10 * (last - first))
+    return device.filter((start < first - away) | (start > last + away))
+
+
+def _cut(device: pl.DataFrame) -> pl.DataFrame:
+    """Find the rows that later work of their stream ended inside of, with `cut_ns`."""
+    stream = ["part", "device", "stream"]
+    end = pl.col("start_ns") + pl.col("dur_ns")
+    later = [
+        pl.col("start_ns", "end_ns", "correlation").shift(-n).over(stream).name.suffix(f"_{n}")
+        for n in range(1, _LOOK_AHEAD + 1)
+    ]
+    inside = pl.sum_horizontal(
+        (
+            (pl.col(f"end_ns_{n}") <= pl.col("end_ns"))
+            # A graph's kernels may really run beside each other.
+            & pl.col(f"correlation_{n}").ne_missing(pl.col("correlation"))
+        ).fill_null(False)
+        for n in range(1, _LOOK_AHEAD + 1)
+    )
+    return (
+        device.filter(pl.col("dur_ns").is_not_null())
+        .with_columns(end_ns=end)
+        .sort(*stream, "start_ns", "dur_ns", "place", descending=[*[False] * 4, True, False])
+        .with_columns(later)
+        .filter(
+            pl.col("end_ns") - pl.col("start_ns_1") > _OVERLAP_NS,
+            pl.col("start_ns_1") > pl.col("start_ns"),
+            inside >= _ENOUGH,
+        )
+        .with_columns(cut_ns=pl.col("start_ns_1") - pl.col("start_ns"))
+    )

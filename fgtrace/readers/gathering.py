@@ -1,0 +1,251 @@
+"""Events of a recording as they are read, up to the frames and notes that come of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+import polars as pl
+
+from fgtrace.frames.notes import Note
+from fgtrace.frames.schema import (
+    COPY_KIND,
+    DEVICE_WORK,
+    EVENTS,
+    HOST_API,
+    LAUNCH_ATTRIBUTES,
+    OP_ATTRIBUTES,
+)
+from fgtrace.readers.clocks import RAW_TIMES, corrected_times
+from fgtrace.readers.columns import (
+    ATTRIBUTES,
+    BEGIN,
+    COMPLETE,
+    END,
+    HIP_COPY_KINDS,
+    INSTANTS,
+    NO_EVENTS,
+    PROFILER_CATEGORY,
+    TYPED,
+    Event,
+    columns_of,
+    typed,
+)
+from fgtrace.readers.events import Run
+from fgtrace.readers.metadata import Metadata
+from fgtrace.readers.ordering import Order
+from fgtrace.readers.pairs import paired
+from fgtrace.readers.recorded import Recorded, Tally
+from fgtrace.units import printable
+
+_BATCH = 200_000
+"""Rows that get their meaning together."""
+
+_REPAIRS = {
+    "non-finite-number": "in which numbers that are not finite were emptied",
+    "invalid-escape": "in which backslashes that escape nothing were kept as they are",
+    "invalid-utf8": r"in which bytes that are no UTF-8 were written as \x..",
+    "control-character": "in which control characters inside of strings were escaped",
+    "unescaped-quote": "in which quotes inside of strings were escaped",
+    "trailing-comma": "in which commas with nothing after them were dropped",
+    "invalid-value": "in which values that are no JSON were read as text, or as missing",
+    "stray-text": "beside which text that belongs to none was dropped",
+}
+"""What was done to events, by kind of note."""
+
+
+class Gathering:
+    """Takes decoded events, keeps what frames are made of, and counts everything else."""
+
+    def __init__(self, *, raw_times: bool) -> None:
+        self._raw_times = raw_times
+        self._order = Order()
+        self._waiting: list[pl.DataFrame] = []
+        self._document = 0
+        self._attributes = [ATTRIBUTES.to_frame()]
+        self._device = [TYPED.to_frame()]
+        self._hip = [_hip_copies(TYPED.to_frame())]
+        self._host = [_span(TYPED.to_frame())]
+        self._marks: list[pl.DataFrame] = []
+        self._phases: Counter[str] = Counter()
+        self._others: Counter[str] = Counter()
+        self._timeless = self._endless = self._negative = 0
+        self._first_skipped: int | None = None
+        self._fixes: Counter[str] = Counter()
+        self._decoded = 0
+        self._skipped = 0
+
+    def add(self, run: Run[Event]) -> None:
+        """Take events that follow those taken before."""
+        if run.document != self._document:
+            self._flush()
+            self._document = run.document
+        columns = columns_of(run.events, self._decoded, run.document)
+        self._decoded += len(run.events)
+        self._phases += columns.phases
+        self._attributes.append(columns.attributes)
+        self._waiting.append(columns.rows)
+        if sum(rows.height for rows in self._waiting) > _BATCH:
+            self._flush()
+        if run.salvaged is not None:
+            self._fixes += run.salvaged.fixes
+            self._skipped += run.salvaged.skipped
+            if self._first_skipped is None and run.salvaged.first_skipped is not None:
+                self._first_skipped = run.offset + run.salvaged.first_skipped
+
+    def _flush(self) -> None:
+        rows = [rows for rows in self._waiting if not rows.is_empty()]
+        self._waiting.clear()
+        if not rows:
+            return
+        found = typed(pl.concat(rows, how="diagonal"))
+        timed = found.filter(pl.col("start_ns").is_not_null())
+        self._timeless += found.height - timed.height
+        is_mark = pl.col("phase").is_in([BEGIN, END])
+        if self._phases[BEGIN] or self._phases[END]:
+            self._marks.append(timed.filter(is_mark))
+            timed = timed.filter(~is_mark)
+        self._keep(timed)
+
+    def _keep(self, rows: pl.DataFrame) -> None:
+        self._endless += rows["dur_ns"].null_count()
+        if not self._raw_times:
+            self._negative += int((rows["dur_ns"] < 0).sum())
+            rows = rows.with_columns(dur_ns=pl.when(pl.col("dur_ns") >= 0).then("dur_ns"))
+        others = rows.filter(
+            pl.col("kind") == "other", pl.col("source_category") != PROFILER_CATEGORY
+        )["source_category"]
+        self._others.update(others.cast(pl.String).to_list())
+        self._device.append(rows.filter(pl.col("kind").is_in(DEVICE_WORK)))
+        self._hip.append(_hip_copies(rows))
+        self._host.append(_span(rows.filter(pl.col("kind").is_in(["op", *HOST_API]))))
+        self._order.add(rows)
+
+    def recorded(
+        self, metadata: Metadata | None, *, documents: int, stray: int, cut_off: str | None
+    ) -> Recorded:
+        """Make the recording of all that was taken."""
+        self._flush()
+        unbegun = 0
+        if self._marks:
+            joined, unbegun = paired(pl.concat(self._marks))
+            self._keep(joined)
+        device = pl.concat(self._device)
+        notes = self._notes(unbegun)
+        notes = [
+            *_told("truncated", int(bool(cut_off)), f"{cut_off}; what comes before it is read"),
+            *_told("second-document", documents - 1, "documents after the first, each a part"),
+            *_told("stray-text", stray, "bytes after the end of the trace, not read"),
+            *_told("metadata-not-read", int(metadata is None), "device and rank cannot be read"),
+            *self._notes(unbegun),
+        ]
+        patches = [_copy_patch(device, pl.concat(self._hip))]
+        if not self._raw_times:
+            times, time_notes = corrected_times(device, pl.concat(self._host))
+            patches.append(times)
+            notes += time_notes
+        metadata = Metadata() if metadata is None else metadata
+        numbered = self._order.numbered(patches, metadata.rank)
+        used = device["device"].drop_nulls()
+        kernels = numbered.filter(pl.col("kind") == "kernel").select("place", "event_id").collect()
+        return Recorded(
+            events=numbered.select(EVENTS.names()),
+            places=numbered.select("place", "event_id"),
+            launch_attributes=(
+                pl.concat(self._attributes)
+                .join(kernels, on="place")
+                .sort("event_id")
+                .select(LAUNCH_ATTRIBUTES.names())
+                .cast(LAUNCH_ATTRIBUTES, strict=False)
+                .lazy()
+            ),
+            op_attributes=OP_ATTRIBUTES.to_frame().lazy(),
+            notes=notes,
+            provenance=metadata.provenance(used[0] if len(used) else None),
+            tally=Tally(self._decoded, self._skipped),
+        )
+
+    def _notes(self, unbegun: int) -> list[Note]:
+        known = (COMPLETE, BEGIN, END, *INSTANTS, *NO_EVENTS)
+        unknown = Counter({p: count for p, count in self._phases.items() if p not in known})
+        where = f" (the first of them near byte {self._first_skipped})"
+        return [
+            *_told("event-skipped", self._skipped, f"events that cannot be read{where}"),
+            *(
+                note
+                for kind, what in _REPAIRS.items()
+                for note in _told(kind, self._fixes[kind], f"events {what}")
+            ),
+            *_told("event-without-time", self._timeless, "events left out, without a start"),
+            *_told("event-without-duration", self._endless, "events without a duration"),
+            *_told(
+                "negative-duration",
+                self._negative,
+                "events whose duration is below 0, taken as not known",
+                option=RAW_TIMES,
+            ),
+            *_told("events-not-read", unknown.total(), f"events not read{_listed(unknown)}"),
+            *_told("end-without-begin", unbegun, "end marks that close nothing"),
+            *_told(
+                "other-category",
+                self._others.total(),
+                f"events of categories that are not known, kept as other{_listed(self._others)}",
+                level="info",
+            ),
+        ]
+
+
+def _told(
+    kind: str,
+    count: int,
+    what: str,
+    *,
+    level: Literal["info", "warning"] = "warning",
+    option: str | None = None,
+) -> list[Note]:
+    return [Note(level, kind, count, f"{what}: {count}", option)] if count else []
+
+
+def _listed(counts: Counter[str]) -> str:
+    return f" ({', '.join(printable(name) for name, _ in counts.most_common(8))})"
+
+
+def _span(host: pl.DataFrame) -> pl.DataFrame:
+    return host.group_by("part").agg(
+        first_ns=pl.col("start_ns").min(),
+        last_ns=(pl.col("start_ns") + pl.col("dur_ns").fill_null(0)).max(),
+    )
+
+
+def _hip_copies(rows: pl.DataFrame) -> pl.DataFrame:
+    """Select what HIP's API calls say of the copies that they start."""
+    return (
+        rows.filter(
+            pl.col("kind").is_in(HOST_API),
+            pl.col("correlation").is_not_null(),
+            pl.col("bytes").is_not_null() | pl.col("copy_argument").is_not_null(),
+        )
+        .filter(pl.col("name").cast(pl.String).str.starts_with("hip"))
+        .select(
+            "part",
+            "correlation",
+            "place",
+            api_bytes="bytes",
+            api_copy=pl.col("copy_argument")
+            .cast(pl.String)
+            .replace_strict(HIP_COPY_KINDS, default=None, return_dtype=COPY_KIND),
+        )
+    )
+
+
+def _copy_patch(device: pl.DataFrame, hip: pl.DataFrame) -> pl.DataFrame:
+    # ROCm's device row can call a readback a device copy, or leave its size out: the API's own
+    # arguments are right.
+    key = ["part", "correlation"]
+    first = hip.sort("place").unique(key, keep="first", maintain_order=True).drop("place")
+    copies = device.filter(pl.col("kind").is_in(["memcpy", "memset"]))
+    return copies.join(first, on=key).select(
+        "place",
+        bytes=pl.coalesce("bytes", "api_bytes"),
+        copy_kind=pl.when(pl.col("kind") == "memcpy").then(pl.coalesce("api_copy", "copy_kind")),
+    )
