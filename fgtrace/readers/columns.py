@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import compress
 from typing import Any
 
 import msgspec
@@ -58,6 +58,8 @@ COMPLETE, BEGIN, END, COUNTER = "X", "B", "E", "C"
 INSTANTS = ("i", "I", "R", COUNTER)
 NO_EVENTS = ("M", "s", "t", "f")
 """Names of rows, and arrows between events."""
+
+_WITH_ROWS = frozenset((COMPLETE, BEGIN, END, *INSTANTS))
 
 _WITHOUT_ARGUMENTS = ("python_function",)
 """Categories of whose arguments nothing is taken; with Python stacks most events are of them."""
@@ -125,44 +127,49 @@ class Columns:
     rows: pl.DataFrame
     """As the file has them; `typed` gives them a meaning."""
     attributes: pl.DataFrame
-    phases: Counter[str]
+    phases: Counter[Any]
     """How many events there were of each phase, those without a row too."""
 
 
 def columns_of(events: Sequence[Event], first: int, part: int) -> Columns:
     """Take the columns of events, of which the first has the place `first` in the file."""
-    phases = [event.ph if type(event.ph) is str else str(event.ph) for event in events]
-    counts = Counter(phases)
+    phases = [event.ph for event in events]
+    try:
+        counts = Counter(phases)
+    except TypeError:  # a list or an object
+        phases = [str(phase) for phase in phases]
+        counts = Counter(phases)
     frames = []
-    attributes = []
-    for phase in counts.keys() & {COMPLETE, BEGIN, END, *INSTANTS}:
-        chosen = [
-            (place, event)
-            for place, event, found in zip(count(first), events, phases, strict=False)
-            if found == phase
-        ]
-        for without in (True, False):
-            kept = [pair for pair in chosen if (pair[1].cat in _WITHOUT_ARGUMENTS) is without]
-            if not kept:
-                continue
-            places, rows = zip(*kept, strict=True)
-            columns = _columns(rows) | {"place": pl.Series(places, dtype=pl.UInt32)}
+    attributes = [ATTRIBUTES.to_frame()]
+    all_places = pl.int_range(first, first + len(events), dtype=pl.UInt32, eager=True)
+    for phase in counts.keys() & _WITH_ROWS:
+        rows, places = _chosen(events, all_places, [found == phase for found in phases])
+        bare = [event.cat in _WITHOUT_ARGUMENTS for event in rows]
+        for without in set(bare):
+            some, at = _chosen(rows, places, [is_bare is without for is_bare in bare])
+            columns = _columns(some) | {"place": at}
             if phase not in INSTANTS:
-                columns["dur_ns"] = _times([event.dur for event in rows])
+                columns["dur_ns"] = _times([event.dur for event in some])
             if not without:
-                args = [event.args if type(event.args) is Args else _NO_ARGS for event in rows]
+                args = [event.args if type(event.args) is Args else _NO_ARGS for event in some]
                 columns |= _argument_columns(args)
-                attributes.append(_attributes(places, args))
-            frames.append(
-                pl.DataFrame(columns).with_columns(
-                    part=pl.lit(part, pl.UInt32), phase=pl.lit(phase)
-                )
-            )
+                attributes.append(_attributes(at, args))
+            frames.append(pl.DataFrame(columns).with_columns(phase=pl.lit(phase)))
     return Columns(
-        rows=pl.concat(frames, how="diagonal") if frames else pl.DataFrame(),
-        attributes=pl.concat([ATTRIBUTES.to_frame(), *attributes]),
+        rows=pl.concat(frames, how="diagonal").with_columns(part=pl.lit(part, pl.UInt32))
+        if frames
+        else pl.DataFrame(),
+        attributes=pl.concat(attributes),
         phases=counts,
     )
+
+
+def _chosen(
+    events: Sequence[Event], places: pl.Series, wanted: list[bool]
+) -> tuple[Sequence[Event], pl.Series]:
+    if all(wanted):
+        return events, places
+    return list(compress(events, wanted)), places.filter(pl.Series(wanted, dtype=pl.Boolean))
 
 
 _NO_ARGS = Args()
@@ -193,24 +200,16 @@ def _argument_columns(args: Sequence[Args]) -> dict[str, pl.Series]:
     }
 
 
-def _attributes(places: Sequence[int], args: Sequence[Args]) -> pl.DataFrame:
-    found = [
-        (place, arg)
-        for place, arg in zip(places, args, strict=True)
-        if arg.grid is not None or arg.registers is not None or arg.shared_bytes is not None
-    ]
+def _attributes(places: pl.Series, args: Sequence[Args]) -> pl.DataFrame:
+    has_some = [arg.grid is not None or arg.registers is not None for arg in args]
+    found = list(compress(args, has_some))
     return pl.DataFrame(
         {
-            "place": [place for place, _ in found],
-            "grid": [_sizes(arg.grid) for _, arg in found],
-            "block": [_sizes(arg.block) for _, arg in found],
-            # Text is not taken: a tracer that writes these as text was seen to make them up.
-            "registers": [
-                _integer(v) if type(v := arg.registers) is int else None for _, arg in found
-            ],
-            "shared_bytes": [
-                _integer(v) if type(v := arg.shared_bytes) is int else None for _, arg in found
-            ],
+            "place": places.filter(pl.Series(has_some, dtype=pl.Boolean)),
+            "grid": _sizes([arg.grid for arg in found]),
+            "block": _sizes([arg.block for arg in found]),
+            "registers": _numbers([arg.registers for arg in found]),
+            "shared_bytes": _numbers([arg.shared_bytes for arg in found]),
         },
         schema=ATTRIBUTES,
     )
@@ -352,7 +351,24 @@ def _integer(value: Any) -> int | None:
     return value if type(value) is int and -(2**63) <= value < 2**63 else None
 
 
-def _sizes(value: Any) -> list[int] | None:
-    if isinstance(value, list) and value and all(_integer(size) == size for size in value):
-        return value
-    return None
+def _numbers(values: Sequence[Any]) -> pl.Series:
+    # Text is not taken: a tracer that writes these as text was seen to make them up.
+    return pl.Series([_integer(v) if type(v) is int else None for v in values], dtype=pl.Int64)
+
+
+def _sizes(values: Sequence[Any]) -> pl.Series:
+    """Make lists of three whole numbers; what is none is null."""
+    # A series of lists takes 9 us a list to make, one of numbers much less.
+    fits = [_is_size(value) for value in values]
+    numbers = [number for value in compress(values, fits) for number in value]
+    sizes = pl.Series(numbers, dtype=pl.Int64).reshape((-1, 3)).cast(pl.List(pl.Int64))
+    fitting = pl.Series(fits, dtype=pl.Boolean)
+    return sizes.gather(pl.select(pl.when(fitting).then(fitting.cum_sum() - 1)).to_series())
+
+
+def _is_size(value: Any) -> bool:
+    return (
+        type(value) is list
+        and len(value) == 3
+        and all(type(number) is int and 0 <= number < 2**63 for number in value)
+    )
