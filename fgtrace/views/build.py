@@ -175,7 +175,7 @@ SYNCS = Layout(
     ),
     footnotes=(
         "In an event_wait a stream waits, and the host does not; its host time is the call's own.",
-        "Bytes are of the copies waited for; a device is idle when no work runs on any of them.",
+        "Bytes are those of the copies waited for. Device idle: while no work ran on any device.",
     ),
     empty="no wait was recorded",
 )
@@ -224,6 +224,7 @@ MATRIX = Layout(
         "Kernels, copies, readbacks and device time a call come from the profile; overhead is how "
         "many times longer a profiled call took.",
     ),
+    empty="no case was timed, and no call names one",
 )
 
 NOTES = Layout(

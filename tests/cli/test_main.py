@@ -190,7 +190,6 @@ WAITING_VERB = """
 import time
 import click
 from fgtrace.cli import main
-from fgtrace.cli.show import REPORTS
 
 @click.command()
 def verb():
