@@ -81,7 +81,8 @@ def readbacks(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
         .drop_nulls("sync_end_ns")
         .sort("sync_end_ns", "sync_event_id")
     )
-    waited_for = pl.col("sync_start_ns").is_between("start_ns", "next_launch_ns")
+    # One that ends after the copy's call began, on the same thread, also began after it.
+    waited_for = pl.col("sync_start_ns") <= pl.col("next_launch_ns")
     named = pl.col("bytes").is_null() & pl.col("op").str.contains(_READING_OPS)
     return (
         copies.sort("start_ns", "device_event_id")
@@ -94,10 +95,12 @@ def readbacks(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
             check_sortedness=False,
         )
         .with_columns(pl.col("next_launch_ns", "copy_end_ns").fill_null(2**63 - 1))
-        .sort("copy_end_ns", "device_event_id")
+        # The clocks are not one: a copy can seem to end before its call.
+        .with_columns(needed_until_ns=pl.max_horizontal("start_ns", "copy_end_ns"))
+        .sort("needed_until_ns", "device_event_id")
         .join_asof(
             first_sync,
-            left_on="copy_end_ns",
+            left_on="needed_until_ns",
             right_on="sync_end_ns",
             by=thread,
             strategy="forward",

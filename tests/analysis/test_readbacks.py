@@ -134,3 +134,10 @@ def test_of_two_waits_that_outlast_a_copy_the_first_is_the_one_for_it(trace):
     opened = open_trace(trace.write())
     wait = readbacks(opened.events, opened.links)["wait_event_id"]
     assert opened.events.filter(pl.col("event_id") == wait.item())["dur_ns"].to_list() == [5000]
+
+
+def test_a_wait_before_the_copys_call_is_not_for_it_though_the_copy_seems_to_end_earlier(trace):
+    trace.api("cudaStreamSynchronize", 0, 6000)
+    copy(trace, "cudaGraphLaunch", 7000, 1000, 4000)
+    assert found(trace) == [False]
+    assert found(trace.api("cudaStreamSynchronize", 9000, 500)) == [True]

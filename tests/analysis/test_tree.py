@@ -61,6 +61,11 @@ def test_only_ranges_are_calls_and_steps(trace):
     assert report(trace)["name"].to_list() == ["ProfilerStep#1"]
 
 
+def test_a_path_is_of_the_kind_that_it_had_first(trace):
+    trace.op("forward", 0, 10).range("forward", 20, 10).op("forward", 40, 10)
+    assert report(trace).select("kind", "count").rows() == [("op", 3)]
+
+
 def test_threads_and_processes_are_added_up(trace):
     trace.op("add", 0, 10).op("add", 5, 10, tid=2).op("add", 5, 10, pid=3)
     assert report(trace).select("count", "total_ns").rows() == [(3, 30)]
