@@ -13,20 +13,80 @@ def union_length(events: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     The result has the columns of `by` and `busy_ns`, sorted by them. Intervals without a duration,
     and groups without an interval, have no part in it.
     """
-    end = pl.col("start_ns") + pl.col("dur_ns")
-    # Sorted by start, an interval adds what lies beyond the furthest end so far.
-    covered = pl.col("furthest_ns").shift(1).over(by, order_by=["start_ns", "end_ns"])
-    begin = pl.max_horizontal("start_ns", covered)
+    return (
+        _pieces(events.lazy(), by).group_by(by).agg(busy_ns=pl.col("length_ns").sum()).sort(by)
+    ).collect()
+
+
+def covered_length(windows: pl.DataFrame, events: pl.DataFrame, by: Sequence[str]) -> pl.Series:
+    """Say how much of each window the intervals of its group cover, overlaps counted once.
+
+    A value a window, in their order: 0 where its group has no interval, null where it has no
+    duration.
+    """
+    length = pl.col("length_ns")
+    pieces = (
+        _pieces(events.lazy(), by)
+        .filter(length > 0)
+        .with_columns(before_ns=length.cum_sum().over(by, order_by="begin_ns") - length)
+        .sort("begin_ns")
+    )
+    place = pl.int_range(pl.len()).alias("place")
+    # What is covered within a window is what is covered up to its end less that up to its start.
+    start, end = (
+        windows.lazy()
+        .select(*by, place, at_ns=at)
+        .sort("at_ns")
+        .join_asof(pieces, left_on="at_ns", right_on="begin_ns", by=by, check_sortedness=False)
+        .sort("place")
+        .select(
+            covered_ns=pl.col("before_ns").fill_null(0)
+            + pl.min_horizontal(pl.col("at_ns") - pl.col("begin_ns"), length).fill_null(0)
+        )
+        .collect()["covered_ns"]
+        for at in (pl.col("start_ns"), pl.col("start_ns") + pl.col("dur_ns").fill_null(0))
+    )
+    known = windows["dur_ns"].is_not_null()
+    return (end - start).set(~known, None).alias("covered_ns")
+
+
+def own_length(events: pl.DataFrame, outer: str) -> pl.Series:
+    """Say how long each event lasts without what is inside it.
+
+    `outer` holds the `event_id` of the innermost one around each, as `innermost` finds it. A value
+    an event, in their order; null where it has no duration.
+    """
+    # Of two events inside the same one neither encloses the other. So in order of their starts
+    # their ends are in order too, and only the one before can cover a part of the next.
+    start, end = pl.col("start_ns"), pl.col("end_ns")
+    is_next = pl.col(outer) == pl.col(outer).shift(1)
+    begin = pl.when(is_next).then(pl.max_horizontal(start, end.shift(1))).otherwise(start)
+    inside = (
+        events.lazy()
+        .filter(pl.col(outer).is_not_null())
+        .select(outer, "event_id", start, end_ns=start + pl.col("dur_ns"))
+        .sort(outer, "start_ns", "event_id")
+        .select(outer, inside_ns=(end - begin).clip(lower_bound=0))
+        .group_by(event_id=outer)
+        .agg(pl.col("inside_ns").sum())
+    )
     return (
         events.lazy()
-        .filter(pl.col("dur_ns") >= 0)
-        .select(*by, "start_ns", end_ns=end)
-        .with_columns(
-            furthest_ns=pl.col("end_ns").cum_max().over(by, order_by=["start_ns", "end_ns"])
-        )
-        .with_columns(added_ns=(pl.col("end_ns") - begin).clip(lower_bound=0))
-        .group_by(by)
-        .agg(busy_ns=pl.col("added_ns").sum())
-        .sort(by)
-        .collect()
+        .select("event_id", "dur_ns")
+        .join(inside, on="event_id", how="left", maintain_order="left")
+        .select(own_ns=pl.col("dur_ns") - pl.col("inside_ns").fill_null(0))
+        .collect()["own_ns"]
+    )
+
+
+def _pieces(events: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
+    # Sorted by start, an interval adds what lies beyond the furthest end so far.
+    order = ["start_ns", "end_ns"]
+    covered = pl.col("furthest_ns").shift(1).over(by, order_by=order)
+    begin = pl.max_horizontal("start_ns", covered)
+    return (
+        events.filter(pl.col("dur_ns") >= 0)
+        .select(*by, "start_ns", end_ns=pl.col("start_ns") + pl.col("dur_ns"))
+        .with_columns(furthest_ns=pl.col("end_ns").cum_max().over(by, order_by=order))
+        .select(*by, begin_ns=begin, length_ns=(pl.col("end_ns") - begin).clip(lower_bound=0))
     )

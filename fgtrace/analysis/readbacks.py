@@ -12,6 +12,7 @@ READBACKS = pl.Schema(
         "device_event_id": pl.UInt32(),  # a copy from the device to the host
         "readback": pl.Boolean(),  # whether the host waits for it; null where it cannot be known
         "scalar": pl.Boolean(),  # of at most SCALAR_BYTES; null where the size is not known
+        "wait_event_id": pl.UInt32(),  # the API call in which it waits; null where none is known
     }
 )
 
@@ -69,18 +70,19 @@ def readbacks(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
         .sort("start_ns", "event_id")
         .select(*thread, "start_ns", next_launch_ns="start_ns")
     )
-    last_sync = (
+    first_sync = (
         syncs(events)
-        .sort("start_ns", "event_id")
         .select(
             *thread,
+            sync_event_id="event_id",
             sync_start_ns="start_ns",
             sync_end_ns=pl.col("start_ns") + pl.col("dur_ns"),
         )
+        .drop_nulls("sync_end_ns")
+        .sort("sync_end_ns", "sync_event_id")
     )
-    waited_for = (pl.col("sync_start_ns") >= pl.col("start_ns")) & (
-        pl.col("sync_end_ns") >= pl.col("copy_end_ns")
-    )
+    # One that ends after the copy's call began, on the same thread, also began after it.
+    waited_for = pl.col("sync_start_ns") <= pl.col("next_launch_ns")
     named = pl.col("bytes").is_null() & pl.col("op").str.contains(_READING_OPS)
     return (
         copies.sort("start_ns", "device_event_id")
@@ -92,13 +94,16 @@ def readbacks(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
             allow_exact_matches=False,
             check_sortedness=False,
         )
-        .with_columns(pl.col("next_launch_ns").fill_null(2**63 - 1))
-        .sort("next_launch_ns", "device_event_id")
+        .with_columns(pl.col("next_launch_ns", "copy_end_ns").fill_null(2**63 - 1))
+        # The clocks are not one: a copy can seem to end before its call.
+        .with_columns(needed_until_ns=pl.max_horizontal("start_ns", "copy_end_ns"))
+        .sort("needed_until_ns", "device_event_id")
         .join_asof(
-            last_sync,
-            left_on="next_launch_ns",
-            right_on="sync_start_ns",
+            first_sync,
+            left_on="needed_until_ns",
+            right_on="sync_end_ns",
             by=thread,
+            strategy="forward",
             check_sortedness=False,
         )
         .select(
@@ -107,6 +112,10 @@ def readbacks(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
                 pl.col("blocks") | waited_for.fill_null(False) | named.fill_null(False)
             ),
             scalar=pl.col("bytes") <= SCALAR_BYTES,
+            wait_event_id=pl.when("blocks")
+            .then("launch_event_id")
+            .when(waited_for)
+            .then("sync_event_id"),
         )
         .sort("device_event_id")
         .select(READBACKS.names())

@@ -17,6 +17,10 @@ REPORTS = {
     "calls": "fgtrace.analysis.calls:calls_report",
     "phases": "fgtrace.analysis.phases:phases_report",
     "kernels": "fgtrace.analysis.kernels:kernels_report",
+    "ops": "fgtrace.analysis.ops:ops_report",
+    "launches": "fgtrace.analysis.launches:launches_report",
+    "syncs": "fgtrace.analysis.syncs:syncs_report",
+    "tree": "fgtrace.analysis.tree:tree_report",
     "matrix": "fgtrace.analysis.matrix:matrix_report",
     "notes": "fgtrace.views.notices:notes_report",
 }
@@ -39,8 +43,9 @@ def _pattern(
 
 @click.command(
     epilog="Reports: summary (counts and times of the whole trace), calls (a row a call), phases "
-    "(what a call's parts took), kernels (by name), matrix (a row a case and route), notes "
-    "(repairs, guesses and doubts)."
+    "(what a call's parts took), kernels (by name), ops (by operator), launches (by API call), "
+    "syncs (where the host waits), tree (the host's calls inside each other), matrix (a row a case "
+    "and route), notes (repairs, guesses and doubts)."
 )
 @click.argument("report", type=Names("report", tuple(REPORTS)))
 @click.argument("path", type=click.Path(path_type=Path), metavar="TRACE")

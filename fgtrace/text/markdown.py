@@ -10,6 +10,8 @@ from fgtrace.views.model import Table
 _PLAIN = re.compile(r"(?:[\w ,;.%()+×–—−†/\u202f-]|:(?= |$))*")
 _NOT_PLAIN = re.compile(r"\b_|_\b|www\.")
 _MARKUP = re.compile(r"[^\w \-./]")
+_INDENT = re.compile(r"^ +")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def render(table: Table) -> str:
@@ -31,8 +33,10 @@ def inline(text: str) -> str:
     """Write `text` so that it is shown as it is: in a code span where it could mean something.
 
     A code span also keeps `@name` from notifying anybody. Pipes and backticks have no safe form in
-    one inside a table, so those names are written out as HTML.
+    one inside a table, so those names are written out as HTML. Spaces that indent do not break, or
+    a page would swallow them.
     """
+    text = _INDENT.sub(lambda found: _NO_BREAK * len(found[0]), text)
     if _PLAIN.fullmatch(text) and not _NOT_PLAIN.search(text):
         return text
     if "|" not in text and "`" not in text:

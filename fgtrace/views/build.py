@@ -32,22 +32,30 @@ class Shown:
 
     def column(self) -> Column:
         """Names stand to the left, everything that is counted to the right."""
-        align: Literal["left", "right"] = "left" if self.text is _name else "right"
+        align: Literal["left", "right"] = "left" if self.text in (_name, _indented) else "right"
         return Column(self.title, align, self.drop)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a report is shown, and which of its columns hold the names that `--filter` looks at."""
+    """How a report is shown, and which of its columns hold the names that `--filter` looks at.
+
+    `empty` says why the report can have no rows; without it, the notes of the trace do.
+    """
 
     title: str
     shown: tuple[Shown, ...]
     names: tuple[str, ...]
     footnotes: tuple[str, ...] = ()
+    empty: str | None = None
 
 
 def _name(value: str | None) -> str:
     return units.MISSING if value is None else units.printable(value)
+
+
+def _indented(name: str | None, depth: int | None) -> str:
+    return "  " * (depth or 0) + _name(name)
 
 
 def _call(index: int, left_out: bool) -> str:
@@ -110,6 +118,82 @@ KERNELS = Layout(
         Shown("kernel", ("name",), _name),
     ),
     footnotes=("The share is of device time: kernels, copies and fills.",),
+    empty="no kernel was recorded",
+)
+
+OPS = Layout(
+    title="Operators",
+    names=("name",),
+    shown=(
+        Shown("count", ("count",), units.count),
+        Shown("self", ("self_host_ns",), units.duration),
+        Shown("total", ("total_host_ns",), units.duration, drop=1),
+        Shown("median", ("median_ns",), units.duration, drop=3),
+        Shown("max", ("max_ns",), units.duration, drop=4),
+        Shown("device time", ("device_time_ns",), units.duration),
+        Shown("kernels", ("kernel_count",), units.count, drop=2),
+        Shown("launches", ("launch_count",), units.count, drop=5),
+        Shown("operator", ("name",), _name),
+    ),
+    footnotes=(
+        "Self, total, median and max are host time; self is without the operators inside.",
+        "Device work belongs to the innermost operator around its launch.",
+    ),
+    empty="no operator was recorded",
+)
+
+LAUNCHES = Layout(
+    title="Launches",
+    names=("api",),
+    shown=(
+        Shown("API call", ("api",), _name),
+        Shown("count", ("count",), units.count),
+        Shown("host time", ("host_time_ns",), units.duration),
+        Shown("median delay", ("delay_median_ns",), units.duration),
+        Shown("p95 delay", ("delay_p95_ns",), units.duration, drop=1),
+        Shown("without device row", ("without_device_row",), units.count, drop=2),
+    ),
+    footnotes=(
+        "The delay is from the start of the call to the start of what it launched, of a graph to "
+        "its first kernel.",
+    ),
+    empty="no launch was recorded",
+)
+
+SYNCS = Layout(
+    title="Waits",
+    names=("api", "op", "call_site"),
+    shown=(
+        Shown("API call", ("api",), _name),
+        Shown("class", ("class",), _name),
+        Shown("count", ("count",), units.count),
+        Shown("host time", ("host_time_ns",), units.duration),
+        Shown("device idle", ("device_idle_ns",), units.duration),
+        Shown("bytes", ("bytes",), units.size, drop=1),
+        Shown("operator", ("op",), _name),
+        Shown("call site", ("call_site",), _name, drop=2, optional=True),
+    ),
+    footnotes=(
+        "In an event_wait a stream waits, and the host does not; its host time is the call's own.",
+        "Bytes are those of the copies waited for. Device idle: while no work ran on any device.",
+    ),
+    empty="no wait was recorded",
+)
+
+TREE = Layout(
+    title="Call tree of the host",
+    names=("name",),
+    shown=(
+        Shown("count", ("count",), units.count),
+        Shown("total", ("total_ns",), units.duration),
+        Shown("self", ("self_ns",), units.duration, drop=1),
+        Shown("device time", ("device_time_ns",), units.duration),
+        Shown("kernels", ("kernel_count",), units.count, drop=2),
+        Shown("kind", ("kind",), _name, drop=3),
+        Shown("name", ("name", "depth"), _indented),
+    ),
+    footnotes=("Totals, device time and kernels are with what is inside; self is without.",),
+    empty="nothing was recorded on the host",
 )
 
 _LEVEL = units.level(matrix.LEVEL)
@@ -140,6 +224,7 @@ MATRIX = Layout(
         "Kernels, copies, readbacks and device time a call come from the profile; overhead is how "
         "many times longer a profiled call took.",
     ),
+    empty="no case was timed, and no call names one",
 )
 
 NOTES = Layout(
@@ -159,6 +244,10 @@ LAYOUTS = {
     "calls": CALLS,
     "phases": PHASES,
     "kernels": KERNELS,
+    "ops": OPS,
+    "launches": LAUNCHES,
+    "syncs": SYNCS,
+    "tree": TREE,
     "matrix": MATRIX,
     "notes": NOTES,
 }
@@ -173,7 +262,10 @@ def report_answer(
     limit: int | None = None,
 ) -> Answer:
     """Answer with the rows of a report: those in whose names `pattern` is, and `limit` of them."""
-    cuts = beside.why_empty() if frame.is_empty() else ()
+    cuts: tuple[str, ...] = ()
+    if frame.is_empty():
+        empty = LAYOUTS[report].empty
+        cuts = (f"No rows: {empty}.",) if empty else beside.why_empty()
     if pattern is not None:
         frame = _filtered(frame, LAYOUTS[report].names, pattern)
     if limit is not None and frame.height > limit:

@@ -2,7 +2,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fgtrace.analysis.intervals import union_length
+from fgtrace.analysis.intervals import covered_length, own_length, union_length
+from fgtrace.frames.nesting import innermost
+from fgtrace.frames.schema import EVENTS
 
 SCHEMA = {"group": pl.String, "start_ns": pl.Int64, "dur_ns": pl.Int64}
 
@@ -58,3 +60,78 @@ def test_the_union_is_the_count_of_covered_nanoseconds(rows):
             tick for name, start, dur in rows if name == group for tick in range(start, start + dur)
         }
         assert found[group] == len(covered)
+
+
+def frame(rows):
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def covered(windows, intervals):
+    return covered_length(frame(windows), frame(intervals), ["group"]).to_list()
+
+
+def test_a_window_is_covered_where_an_interval_of_its_group_is():
+    busy = [("a", 0, 10), ("a", 5, 10), ("a", 20, 10), ("b", 0, 100)]
+    windows = [("a", 0, 30), ("a", 14, 8), ("a", 15, 5), ("b", 40, 7), ("c", 0, 9)]
+    assert covered(windows, busy) == [25, 3, 0, 7, 0]
+
+
+def test_a_window_without_a_length_has_no_covered_one():
+    assert covered([("a", 5, None), ("a", 5, 2)], [("a", 0, 10)]) == [None, 2]
+
+
+def test_no_windows_and_no_intervals_are_no_trouble():
+    assert covered([], [("a", 0, 10)]) == []
+    assert covered([("a", 0, 10)], []) == [0]
+
+
+def ticks(start, dur):
+    return set(range(start, start + dur))
+
+
+@given(near, near)
+def test_what_is_covered_is_the_count_of_covered_nanoseconds(windows, intervals):
+    busy = {
+        group: set().union(*(ticks(start, dur) for name, start, dur in intervals if name == group))
+        for group in "ab"
+    }
+    expected = [len(ticks(start, dur) & busy[group]) for group, start, dur in windows]
+    assert covered(windows, intervals) == expected
+
+
+@given(rows | near)
+def test_a_group_covers_the_whole_of_its_intervals(rows):
+    assert covered(rows, rows) == [dur for _, _, dur in rows]
+
+
+@given(near)
+def test_an_event_has_for_itself_the_nanoseconds_in_none_directly_inside(rows):
+    columns = ("event_id", "part", "process", "thread", "start_ns", "dur_ns")
+    events = pl.DataFrame(
+        [
+            (place, 0, "1", group, start, dur)
+            for place, (group, start, dur) in enumerate(
+                sorted(rows, key=lambda row: (row[1], -row[2]))
+            )
+        ],
+        schema={name: EVENTS[name] for name in columns},
+        orient="row",
+    )
+    events = events.with_columns(outer_id=innermost(events, events)["outer_id"])
+    inside = {place: set() for place in events["event_id"]}
+    for start, dur, outer in events.select("start_ns", "dur_ns", "outer_id").iter_rows():
+        if outer is not None:
+            inside[outer] |= ticks(start, dur)
+    expected = [
+        len(ticks(start, dur) - inside[event_id])
+        for event_id, start, dur in events.select("event_id", "start_ns", "dur_ns").iter_rows()
+    ]
+    assert own_length(events, "outer_id").to_list() == expected
+
+
+def test_an_event_without_a_length_has_none_for_itself():
+    events = pl.DataFrame(
+        {"event_id": [0, 1], "outer_id": [None, None], "start_ns": [0, 5], "dur_ns": [None, 3]},
+        schema_overrides={"event_id": pl.UInt32, "outer_id": pl.UInt32},
+    )
+    assert own_length(events, "outer_id").to_list() == [None, 3]

@@ -46,7 +46,7 @@ def test_a_wait_that_ends_before_the_copy_was_for_something_else(trace):
     assert found(trace) == [False]
 
 
-def test_of_two_waits_before_the_next_launch_the_later_one_counts(trace):
+def test_of_two_waits_before_the_next_launch_one_that_outlasts_the_copy_is_enough(trace):
     copy(trace, "cudaMemcpyAsync", 0, 1000, 5000).api("cudaStreamSynchronize", 1100, 500)
     trace.api("cudaDeviceSynchronize", 2000, 9000)
     assert found(trace) == [True]
@@ -115,3 +115,29 @@ def test_waits_are_synchronise_calls_and_blocking_copies(trace):
         ("blocking_copy", 9000),
         ("sync", 6000),
     ]
+
+
+def test_a_readback_knows_the_call_in_which_the_host_waits(trace):
+    copy(trace, "cudaMemcpyAsync", 0, 1000, 5000).api("cudaStreamSynchronize", 1100, 5000)
+    copy(trace, "cudaMemcpy", 20_000, 9000, 25_000)
+    copy(trace, "cudaMemcpyAsync", 40_000, 1000, 45_000)
+    opened = open_trace(trace.write())
+    rows = readbacks(opened.events, opened.links)
+    names = opened.events.select("name", wait_event_id="event_id")
+    waited = rows.join(names, on="wait_event_id", how="left", maintain_order="left")["name"]
+    assert waited.to_list() == ["cudaStreamSynchronize", "cudaMemcpy", None]
+
+
+def test_of_two_waits_that_outlast_a_copy_the_first_is_the_one_for_it(trace):
+    copy(trace, "cudaMemcpyAsync", 0, 1000, 5000).api("cudaStreamSynchronize", 1100, 500)
+    trace.api("cudaStreamSynchronize", 2000, 5000).api("cudaDeviceSynchronize", 8000, 700)
+    opened = open_trace(trace.write())
+    wait = readbacks(opened.events, opened.links)["wait_event_id"]
+    assert opened.events.filter(pl.col("event_id") == wait.item())["dur_ns"].to_list() == [5000]
+
+
+def test_a_wait_before_the_copys_call_is_not_for_it_though_the_copy_seems_to_end_earlier(trace):
+    trace.api("cudaStreamSynchronize", 0, 6000)
+    copy(trace, "cudaGraphLaunch", 7000, 1000, 4000)
+    assert found(trace) == [False]
+    assert found(trace.api("cudaStreamSynchronize", 9000, 500)) == [True]

@@ -39,7 +39,7 @@ def fgtrace():
 
 
 def kineto(names, calls=2):
-    """A Kineto file in which each call launches one kernel of each name."""
+    """A Kineto file in which each call has one operator and kernel of each name, and waits."""
     events = []
     for call in range(calls):
         start = 1000 * call
@@ -57,6 +57,8 @@ def kineto(names, calls=2):
         for place, name in enumerate(names):
             correlation = call * len(names) + place + 1
             common = {"ph": "X", "ts": start + 10 * place + 1, "args": {"correlation": correlation}}
+            op = {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1}
+            events.append(op | {"ts": start + 10 * place, "dur": 8})
             events.append(
                 common
                 | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "dur": 5}
@@ -66,6 +68,8 @@ def kineto(names, calls=2):
                 common
                 | {"cat": "kernel", "name": name, "pid": 0, "tid": 7, "dur": 2.5, "args": device}
             )
+        wait = {"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize"}
+        events.append(wait | {"pid": 1, "tid": 1, "ts": start + 800, "dur": 5})
     return {"schemaVersion": 1, "traceEvents": events}
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from fgtrace import __version__
 from fgtrace.cli import main
+from fgtrace.cli.show import REPORTS
 
 VERBS = ("collect", "show", "cases", "doctor", "recorder")
 FULL = Path("/dev/full")
@@ -316,7 +317,7 @@ def test_a_completion_script_is_written(fgtrace, shell):
     [
         ("fgtrace ", [*VERBS]),
         ("fgtrace sh", ["show"]),
-        ("fgtrace show ", ["summary", "calls", "phases", "kernels", "matrix", "notes"]),
+        ("fgtrace show ", [*REPORTS]),
         ("fgtrace show kernels x --format ", ["table", "json", "csv", "markdown"]),
         ("fgtrace show kernels x --li", ["--limit"]),
         ("fgtrace collect --case repeat_values_k", ["repeat_values_known"]),

@@ -9,7 +9,17 @@ import pytest
 from fgtrace.cli.show import REPORTS
 
 FORMATS = ("table", "json", "csv", "markdown")
-ROWS = {"calls": 2, "phases": 1, "kernels": 8, "matrix": 1, "notes": 0}
+ROWS = {
+    "calls": 2,
+    "phases": 1,
+    "kernels": 8,
+    "ops": 8,
+    "launches": 1,
+    "syncs": 1,
+    "tree": 18,
+    "matrix": 1,
+    "notes": 0,
+}
 
 
 def acts_on_a_terminal(text):
@@ -118,6 +128,21 @@ def test_without_calls_a_report_of_calls_has_no_rows_and_says_why(
         told = fgtrace("show", report, trace_without_calls, "--format", form)
         assert "No rows: no range marks the calls." in told.stdout
         assert told.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("report", "why"),
+    [
+        ("ops", "no operator was recorded"),
+        ("launches", "no launch was recorded"),
+        ("syncs", "no wait was recorded"),
+        ("tree", "nothing was recorded on the host"),
+    ],
+)
+def test_a_trace_of_kernels_only_says_why_there_are_no_rows(fgtrace, trace, report, why):
+    result = fgtrace("show", report, trace.work("k", 0, 10).write())
+    assert result.returncode == 0
+    assert f"No rows: {why}." in result.stdout
 
 
 def test_a_table_on_a_terminal_fits_it(hostile_trace):

@@ -85,3 +85,8 @@ def test_any_name_comes_back_from_the_page(name):
     cells, tags = shown_cells(render(table_of(name, "next")))
     assert [cell.strip() for cell in cells] == [name.strip(), "next"]
     assert tags <= {"code"}
+
+
+def test_an_indented_name_stays_indented_on_the_page():
+    cells, _ = shown_cells(render(table_of("a", "  b", "    c::d", "  e|f")))
+    assert [cell.replace("\u00a0", "_") for cell in cells] == ["a", "__b", "____c::d", "__e|f"]

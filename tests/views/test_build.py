@@ -5,9 +5,13 @@ import pytest
 
 from fgtrace.analysis.calls import CALLS_REPORT
 from fgtrace.analysis.kernels import KERNELS
+from fgtrace.analysis.launches import LAUNCHES
 from fgtrace.analysis.matrix import MATRIX
+from fgtrace.analysis.ops import OPS
 from fgtrace.analysis.phases import PHASES
 from fgtrace.analysis.summary import Metrics, Notice, PartSummary, Recorded, Summary
+from fgtrace.analysis.syncs import SYNCS
+from fgtrace.analysis.tree import TREE
 from fgtrace.frames.schema import NOTES
 from fgtrace.views.build import LAYOUTS, build_table, report_answer, summary_answer
 from fgtrace.views.notices import Notices
@@ -16,6 +20,10 @@ SCHEMAS = {
     "calls": CALLS_REPORT,
     "phases": PHASES,
     "kernels": KERNELS,
+    "ops": OPS,
+    "launches": LAUNCHES,
+    "syncs": SYNCS,
+    "tree": TREE,
     "matrix": MATRIX,
     "notes": NOTES,
 }
@@ -166,6 +174,20 @@ def test_a_report_without_rows_says_why_and_one_with_rows_does_not():
     assert empty.cuts == ("No rows: no range marks the calls.",)
     assert empty.table.footnotes[0] == empty.cuts[0]
     assert report_answer("kernels", kernels("scan"), beside).cuts == ()
+
+
+@pytest.mark.parametrize("report", ["kernels", "ops", "launches", "syncs", "tree", "matrix"])
+def test_a_report_that_needs_no_calls_is_not_empty_for_want_of_them(report):
+    beside = Notices((), (), notes=(Notice("no-calls", 0, "no range marks the calls"),))
+    (why,) = report_answer(report, pl.DataFrame(schema=SCHEMAS[report]), beside).cuts
+    assert why == f"No rows: {LAYOUTS[report].empty}."
+
+
+def test_a_tree_is_indented_and_its_names_are_escaped():
+    rows = [("", depth, name, "op", 1, 5, 5, 0, 0) for depth, name in enumerate(("a", "\x1b[2J"))]
+    table = build_table("tree", pl.DataFrame(rows, schema=TREE, orient="row"))
+    assert [row[-1] for row in table.rows] == ["a", r"  \x1b[2J"]
+    assert table.columns[-1].align == "left"
 
 
 def test_a_document_has_rows_as_they_are_and_the_notices_beside_them():

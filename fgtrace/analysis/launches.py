@@ -1,0 +1,56 @@
+"""Launches by the API call that makes them: what they cost the host, and when the device begins."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fgtrace.analysis.links import device_work, launches
+from fgtrace.frames.trace import Trace
+
+LAUNCHES = pl.Schema(
+    {
+        "api": pl.String,
+        "count": pl.Int64,
+        "host_time_ns": pl.Int64,
+        # From the start of the call to the start of what it launched, a graph's first kernel; null
+        # where no launch has a device row. Below 0 where the clocks of host and device disagree.
+        "delay_median_ns": pl.Int64,
+        "delay_p95_ns": pl.Int64,  # a delay that occurred
+        "without_device_row": pl.Int64,  # null where the device was not recorded
+    }
+)
+
+
+def launches_report(trace: Trace) -> pl.DataFrame:
+    """Make a row for each API call that starts kernels or graphs, the longest host time first.
+
+    A call inside another that launches the same is not counted again.
+    """
+    keys = ["part", "correlation"]
+    start, is_kernel = pl.col("start_ns"), pl.col("kind") == "kernel"
+    work = device_work(trace.events).select(*keys, "kind", "start_ns")
+    first = (
+        work.filter(pl.col("correlation").is_not_null())
+        .group_by(keys)
+        .agg(first_ns=pl.coalesce(start.filter(is_kernel).min(), start.min()))
+    )
+    recorded = work.select("part", device_recorded=True).unique()
+    delay = pl.col("first_ns") - start
+    silent = ~pl.col("owns_device_work") & pl.col("device_recorded")
+    return (
+        launches(trace.events)
+        .select(*keys, "name", "start_ns", "dur_ns", "owns_device_work")
+        .join(first, on=keys, how="left")
+        .join(recorded, on="part", how="left")
+        .group_by(api=pl.col("name").cast(pl.String))
+        .agg(
+            count=pl.len(),
+            host_time_ns=pl.col("dur_ns").sum(),
+            delay_median_ns=delay.median().floor(),
+            delay_p95_ns=delay.quantile(0.95, "higher"),
+            without_device_row=pl.when(pl.col("device_recorded").any()).then(silent.sum()),
+        )
+        .sort("host_time_ns", "api", descending=[True, False])
+        .select(LAUNCHES.names())
+        .cast(LAUNCHES)
+    )

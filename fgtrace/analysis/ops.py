@@ -1,0 +1,97 @@
+"""Operators by name: what each took on the host, and what it gave the device to do."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fgtrace.analysis.intervals import own_length, union_length
+from fgtrace.analysis.links import device_work, host_api, launches
+from fgtrace.frames.nesting import innermost
+from fgtrace.frames.trace import Trace
+
+OPS = pl.Schema(
+    {
+        "name": pl.String,
+        "count": pl.Int64,
+        "self_host_ns": pl.Int64,  # without the operators inside; API calls are part of it
+        "total_host_ns": pl.Int64,  # with them; a call inside one of the same name adds nothing
+        # Of the work whose innermost operator it is. Null where the device was not recorded.
+        "device_time_ns": pl.Int64,  # sum of kernels, copies and fills
+        "kernel_count": pl.Int64,
+        "launch_count": pl.Int64,  # kernels and graphs; null where the API was not recorded
+        "median_ns": pl.Int64,  # of a call, with the operators inside
+        "max_ns": pl.Int64,
+    }
+)
+
+
+def ops_report(trace: Trace) -> pl.DataFrame:
+    """Make a row for each operator name, the longest host time of its own first.
+
+    Host times of their own add up to the time in operators; threads are added up.
+    """
+    thread = ["part", "process", "thread"]
+    ops = trace.events.filter(pl.col("kind") == "op").select(
+        "event_id", *thread, "name", "start_ns", "dur_ns"
+    )
+    ops = ops.with_columns(outer_id=innermost(ops, ops)["outer_id"])
+    duration = pl.col("dur_ns")
+    by_name = (
+        ops.with_columns(own_length(ops, "outer_id"))
+        .group_by("name")
+        .agg(
+            count=pl.len(),
+            self_host_ns=pl.col("own_ns").sum(),
+            median_ns=duration.median().floor(),
+            max_ns=duration.max(),
+        )
+    )
+    total = (
+        union_length(ops, [*thread, "name"])
+        .group_by("name")
+        .agg(total_host_ns=pl.col("busy_ns").sum())
+    )
+    rows = by_name.join(total, on="name", how="left")
+    for found in (_device_work(trace, ops), _launches(trace, ops)):
+        rows = rows.join(found, on="name", how="left")
+    device, api = _recorded(trace)
+    return (
+        rows.with_columns(
+            pl.col("total_host_ns").fill_null(0),
+            pl.when(device).then(pl.col("device_time_ns", "kernel_count").fill_null(0)),
+            pl.when(api).then(pl.col("launch_count").fill_null(0)),
+        )
+        .cast({"name": pl.String})
+        .sort("self_host_ns", "name", descending=[True, False])
+        .select(OPS.names())
+        .cast(OPS)
+    )
+
+
+def _device_work(trace: Trace, ops: pl.DataFrame) -> pl.DataFrame:
+    names = ops.select("name", op_event_id="event_id")
+    work = device_work(trace.events).select("kind", "dur_ns", device_event_id="event_id")
+    return (
+        trace.links.select("device_event_id", "op_event_id")
+        .join(names, on="op_event_id")
+        .join(work, on="device_event_id")
+        .group_by("name")
+        .agg(
+            device_time_ns=pl.col("dur_ns").sum(),
+            kernel_count=(pl.col("kind") == "kernel").sum(),
+        )
+    )
+
+
+def _launches(trace: Trace, ops: pl.DataFrame) -> pl.DataFrame:
+    names = ops.select("name", outer_id="event_id")
+    return (
+        innermost(launches(trace.events), ops)
+        .join(names, on="outer_id")
+        .group_by("name")
+        .agg(launch_count=pl.len())
+    )
+
+
+def _recorded(trace: Trace) -> tuple[bool, bool]:
+    return not device_work(trace.events).is_empty(), not host_api(trace.events).is_empty()

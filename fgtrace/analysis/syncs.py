@@ -1,0 +1,110 @@
+"""Waits by the API call and the operator that waits, and what the device did meanwhile."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fgtrace.analysis.intervals import covered_length
+from fgtrace.analysis.links import device_work, host_api
+from fgtrace.analysis.readbacks import readbacks, waits
+from fgtrace.frames.nesting import innermost
+from fgtrace.frames.trace import Trace
+
+SYNCS = pl.Schema(
+    {
+        "api": pl.String,
+        "op": pl.String,  # the innermost operator around the call; null where there is none
+        "class": pl.String,  # sync, blocking_copy, event_wait
+        "count": pl.Int64,
+        "host_time_ns": pl.Int64,
+        "device_idle_ns": pl.Int64,  # of it, with no device work; null where none was recorded
+        "bytes": pl.Int64,  # of the copies waited for; null where not known
+        "call_site": pl.String,  # the innermost Python frame around the longest of them
+    }
+)
+
+_EVENT_WAIT = r"^(cuda|hip|cu)StreamWaitEvent"
+
+
+def syncs_report(trace: Trace) -> pl.DataFrame:
+    """Make a row for each API call, operator and class of wait, the longest host time first.
+
+    The host waits in synchronise calls (`sync`) and in copies that block (`blocking_copy`). In an
+    `event_wait` a stream waits and the host goes on: its host time is that of the call, and what
+    the stream waits for is not known. A device is idle when no kernel, copy or fill of the part
+    runs on any of its devices.
+    """
+    calls = _calls(trace)
+    names = trace.events.select(outer_id="event_id", outer=pl.col("name"))
+
+    def around(kind: str) -> pl.Series:
+        outer = trace.events.filter(pl.col("kind") == kind)
+        found = innermost(calls, outer).join(
+            names, on="outer_id", how="left", maintain_order="left"
+        )
+        return found["outer"].cast(pl.String)
+
+    idle = pl.col("dur_ns") - covered_length(calls, device_work(trace.events), ["part"])
+    row = ["api", "op", "class"]
+    return (
+        calls.with_columns(
+            api=pl.col("name").cast(pl.String),
+            op=around("op"),
+            call_site=around("python"),
+            device_idle_ns=pl.when("device_recorded").then(idle),
+        )
+        .sort("dur_ns", "event_id", descending=[True, False])
+        .group_by(row, maintain_order=True)
+        .agg(
+            pl.col("call_site").drop_nulls().first(),
+            _known_sum("device_idle_ns"),
+            _known_sum("bytes"),
+            count=pl.len(),
+            host_time_ns=pl.col("dur_ns").sum(),
+        )
+        .sort("host_time_ns", *row, descending=[True, False, False, False], nulls_last=True)
+        .select(SYNCS.names())
+        .cast(SYNCS)
+    )
+
+
+def _calls(trace: Trace) -> pl.DataFrame:
+    # The events in which something waits, with `class`, `bytes` and `device_recorded`.
+    events = trace.events
+    waited = waits(events, trace.links).select("event_id", pl.col("wait").cast(pl.String))
+    event_waits = host_api(events).filter(pl.col("name").cast(pl.String).str.contains(_EVENT_WAIT))
+    event_waits = event_waits.filter(innermost(event_waits, event_waits)["outer_id"].is_null())
+    classes = pl.concat([waited, event_waits.select("event_id", wait=pl.lit("event_wait"))])
+    recorded = device_work(events).select("part", device_recorded=True).unique()
+    known = pl.col("device_recorded") & (pl.col("class") != "event_wait")
+    return (
+        events.join(
+            classes.rename({"wait": "class"}), on="event_id", how="inner", maintain_order="left"
+        )
+        .drop("bytes")
+        .join(_bytes(trace), on="event_id", how="left", maintain_order="left")
+        .join(recorded, on="part", how="left", maintain_order="left")
+        .with_columns(bytes=pl.when(pl.col("copies").is_null() & known).then(0).otherwise("bytes"))
+    )
+
+
+def _bytes(trace: Trace) -> pl.DataFrame:
+    # By the call that waits for them: a copy is waited for in its own call or in a later one.
+    copies = trace.events.filter(pl.col("kind") == "memcpy").select(
+        "bytes", device_event_id="event_id"
+    )
+    found = readbacks(trace.events, trace.links).select("device_event_id", "wait_event_id")
+    own = trace.links.select("device_event_id", wait_event_id="launch_event_id").join(
+        found, on="device_event_id", how="anti"
+    )
+    return (
+        pl.concat([found, own])
+        .join(copies, on="device_event_id")
+        .group_by(event_id="wait_event_id")
+        .agg(_known_sum("bytes"), copies=pl.len())
+    )
+
+
+def _known_sum(column: str) -> pl.Expr:
+    values = pl.col(column)
+    return pl.when(values.null_count() == 0).then(values.sum()).alias(column)
