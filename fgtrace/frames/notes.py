@@ -13,6 +13,7 @@ from fgtrace.frames.schema import NOTES
 KINDS = {
     "event-without-time": "events have no start that can be read and are left out",
     "events-not-read": "events of a phase that the reader does not know are left out",
+    "files-not-read": "files of the folder are no recordings",
     "first-call-left-out": "a first call over three times the median is not in medians",
     "interpreted": "Triton ran in its interpreter: correctness only, not a timing",
     "launch-without-device-row": "launches own no device row although the device was recorded",
@@ -21,6 +22,7 @@ KINDS = {
     "no-device-activity": "no device work was recorded",
     "not-a-device-timing": "the host ran the case: no device's timing can be taken from it",
     "not-captured": "a call cannot be captured in a graph",
+    "part-not-read": "a recording of the folder is damaged and left out",
     "profiles-left-out": "profiles that were recorded are not in the trace",
     "quick": "one generation, so differences between processes are not seen",
     "reduced-parameters": "the case ran smaller than its default",
