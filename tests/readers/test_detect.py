@@ -181,6 +181,7 @@ def test_a_kineto_trace_may_speak_of_anything(change):
         b'{"traceEvents": []}',
         b'{"traceEvents":\n [{"ph": "X", "name": "\xff\xfe\x01',
         b'{"basePath": "C:\\", "traceEvents": [{"ph": "X"}]}',
+        b'{"basePath": "C:\\", "end": "}", "traceEvents": [{"ph": "X"}]}',
         b'{"schemaVersion": 1, "deviceProp',
         b'{"schemaVersion": 1, "deviceProperties": [{"id": 0,',
         b'{"metadata": {"a": "' + b"x" * (2 << 20) + b'"}, "traceEvents": [{"ph": "X"}]}',
