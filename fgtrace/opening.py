@@ -1,53 +1,253 @@
-"""Opening a recording: a run, its zip, or a profiler's file, as one `Trace`."""
+"""Opening a recording: a run, its zip, a profiler's file or a folder of them, as one `Trace`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from os import PathLike
-from pathlib import Path
+import errno
+import re
+import sys
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike, fspath
+from pathlib import Path, PurePath
+from tempfile import TemporaryFile
+from typing import IO
 
 import polars as pl
 
 from fgtrace.analysis.calls import find_calls
 from fgtrace.analysis.links import link
-from fgtrace.errors import ExitCode, FgtraceError
+from fgtrace.errors import FgtraceError
 from fgtrace.frames import schema
 from fgtrace.frames.notes import Note, notes_frame
 from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.store import MANIFEST, load_run
 from fgtrace.frames.trace import Trace
+from fgtrace.readers.detect import KINETO, Format, recognise
+from fgtrace.readers.inputs import Input, Progress, not_readable, open_input, unreadable
 from fgtrace.readers.kineto import read_kineto
 from fgtrace.readers.recorded import PartSource, Recorded
 
 RUN_SUFFIX = ".fgtrace"
+STDIN = "-"
+
+_KNOWN = f"a run (NAME{RUN_SUFFIX} or its zip) or Kineto traces (JSON, also as gzip or zstd)"
+_LISTED = 5  # names in a message
+_CHUNK = 1 << 20
 
 
-def open_trace(path: str | PathLike[str]) -> Trace:
-    """Open a run folder, its zip, or a Kineto file (plain, gzip or zstd)."""
+def _read_kineto(source: Input, path: Path) -> Recorded:
+    # Stands in until the reader takes an `Input`.
+    return read_kineto(path)
+
+
+READERS: dict[str, Callable[[Input, Path], Recorded]] = {KINETO: _read_kineto}
+"""The readers, by what `recognise` calls the files that they read."""
+
+
+def open_trace(path: str | PathLike[str], progress: Progress | None = None) -> Trace:
+    """Open a run, its zip, a profiler's file, a folder of such files, or `-`: standard input.
+
+    Files are recognised by their content. In a folder that is no run each recording becomes a
+    part, in the order of the names, numbers in them by their value; folders in it are not opened.
+    `progress` is called while files are read.
+    """
+    if fspath(path) == STDIN:
+        if sys.stdin is None:
+            raise not_readable("standard input", OSError(errno.EBADF, "it is closed"))
+        return _open_stream(0, "standard input", progress)
     found = Path(path)
-    if found.is_dir():
-        if found.suffix != RUN_SUFFIX and not (found / MANIFEST).exists():
-            raise FgtraceError(
-                f"{found} is a folder, but not a run",
-                hint=f"name a file in it, or a run folder (NAME{RUN_SUFFIX})",
-                kind="unknown-format",
-                exit_code=ExitCode.UNREADABLE,
-            )
+    try:
+        is_pipe, is_folder = found.is_fifo(), found.is_dir()
+        is_run = is_folder and (found.suffix == RUN_SUFFIX or (found / MANIFEST).exists())
+    except OSError as error:
+        raise not_readable(found, error) from None
+    if is_pipe:
+        return _open_stream(found, str(found), progress)
+    if is_run:
         return load_run(found)
-    if _is_zip(found):
-        return load_run(found)
-    recorded = read_kineto(found)
-    return analysed(
-        [PartSource(recorded, found.name)], source=found.name, provenance=recorded.provenance
+    if is_folder:
+        return _open_folder(found, progress)
+    return _open_file(found, str(found), progress)
+
+
+def _open_file(path: Path, name: str, progress: Progress | None) -> Trace:
+    with open_input(path, progress, name=name) as source:
+        if source.head.startswith(b"PK\x03\x04") and _may_be_run(path):
+            return load_run(path)
+        known = recognise(source.head)
+        if known is None or known.name not in READERS:
+            raise _foreign(source, known)
+        recorded = READERS[known.name](source, path)
+    short = PurePath(name).name
+    return analysed([PartSource(recorded, short)], source=short, provenance=recorded.provenance)
+
+
+def _may_be_run(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(PurePath(member).name == MANIFEST for member in archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return True  # what reads runs says what is wrong
+
+
+def _foreign(source: Input, known: Format | None) -> FgtraceError:
+    hint = f"looked for {_KNOWN}; torch.profiler's export_chrome_trace writes the latter"
+    if known is not None:
+        return unreadable(
+            f"{source.name} is {known.name}, which cannot be read",
+            hint=known.hint,
+            kind="unknown-format",
+        )
+    if source.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+        return unreadable(
+            f"{source.name} is JSON, but not a trace: it has no traceEvents",
+            hint=hint,
+            kind="unknown-format",
+        )
+    return unreadable(
+        f"{source.name} is not JSON, nor anything else that is known", hint=hint, kind="not-json"
     )
 
 
-def _is_zip(path: Path) -> bool:
+def _open_stream(stream: Path | int, name: str, progress: Progress | None) -> Trace:
+    """Open what comes from a pipe, once it is all there and can be read from any place."""
+    with _spooled(stream, name, progress) as file:
+        path = Path(f"/dev/fd/{file.fileno()}")
+        try:
+            return replace(_open_file(path, name, progress), source=name)
+        except FgtraceError as error:
+            raise FgtraceError(
+                error.message.replace(str(path), name),
+                hint=error.hint,
+                kind=error.kind,
+                exit_code=error.exit_code,
+            ) from None
+
+
+def _spooled(stream: Path | int, name: str, progress: Progress | None) -> IO[bytes]:
+    """Copy a stream to a file that has no name: however the process ends, nothing is left."""
     try:
-        with path.open("rb") as file:
-            return file.read(4) == b"PK\x03\x04"
-    except OSError:
-        return False  # the reader says what is wrong
+        file = TemporaryFile(prefix="fgtrace-")  # noqa: SIM115 (the caller closes it)
+        for block in _blocks(stream, name):
+            file.write(block)
+            if progress is not None:
+                progress(name, file.tell(), 0)
+        file.seek(0)  # and flushes
+    except OSError as error:
+        raise unreadable(
+            f"{name} cannot be kept in a temporary file: {error.strerror or error}",
+            hint="set TMPDIR to a folder with room for it, or write it to a file first",
+            kind="unreadable",
+        ) from None
+    return file
+
+
+def _blocks(stream: Path | int, name: str) -> Iterator[bytes]:
+    try:
+        with open(stream, "rb", closefd=stream != 0) as source:
+            while block := source.read(_CHUNK):
+                yield block
+    except OSError as error:
+        raise not_readable(name, error) from None
+
+
+@dataclass
+class _Contents:
+    """What was found in a folder."""
+
+    parts: list[PartSource] = field(default_factory=list)
+    lost: list[tuple[str, FgtraceError]] = field(default_factory=list)
+    """Files that are recordings and cannot be read."""
+    unopened: list[tuple[str, FgtraceError]] = field(default_factory=list)
+    """Files that do not even say what they are."""
+    others: list[str] = field(default_factory=list)
+
+
+def _open_folder(folder: Path, progress: Progress | None) -> Trace:
+    files, others = _entries(folder)
+    found = _Contents(others=others)
+    for file in files:
+        _open_part(file, found, progress)
+    # An empty file beside recordings that is called as they are was to be one.
+    names = [*(part.source for part in found.parts), *(name for name, _ in found.lost)]
+    endings = {PurePath(name).suffix for name in names}
+    for name, error in found.unopened:
+        if PurePath(name).suffix in endings:
+            found.lost.append((name, error))
+        else:
+            found.others.append(f"{name} ({error.kind})")
+    if not found.parts:
+        raise found.lost[0][1] if found.lost else _no_recordings(folder, found.others)
+    return analysed(
+        found.parts,
+        source=folder.resolve().name,
+        provenance=found.parts[0].recorded.provenance,
+        notes=_folder_notes(found),
+    )
+
+
+def _entries(folder: Path) -> tuple[list[Path], list[str]]:
+    """Give the files of a folder, and the names of what else is in it; hidden ones are left out."""
+    files, others = [], []
+    try:
+        for entry in sorted(folder.iterdir(), key=lambda entry: _natural(entry.name)):
+            if entry.name.startswith("."):
+                continue
+            if entry.is_file():
+                files.append(entry)
+            else:
+                others.append(f"{entry.name}/" if entry.is_dir() else entry.name)
+    except OSError as error:
+        raise not_readable(folder, error) from None
+    return files, others
+
+
+def _natural(name: str) -> tuple[list[str | int], str]:
+    # `rank2` before `rank10`. Text and numbers alternate, so that like meets like.
+    words = re.split(r"([0-9]+)", name)
+    return [int(word) if place % 2 else word for place, word in enumerate(words)], name
+
+
+def _open_part(file: Path, found: _Contents, progress: Progress | None) -> None:
+    known = None
+    try:
+        with open_input(file, progress) as source:
+            known = recognise(source.head)
+            if known is None or known.name not in READERS:
+                found.others.append(f"{file.name} ({known.name})" if known else file.name)
+                return
+            found.parts.append(PartSource(READERS[known.name](source, file), file.name))
+    except FgtraceError as error:
+        if known is None:
+            found.unopened.append((file.name, error))
+        elif error.kind == "unknown-format":
+            found.others.append(file.name)
+        else:
+            found.lost.append((file.name, error))
+
+
+def _no_recordings(folder: Path, others: list[str]) -> FgtraceError:
+    runs = [name for name in others if RUN_SUFFIX in name]
+    hint = f"looked for {_KNOWN}"
+    if runs:
+        hint = f"name one of the runs in it: {_listed(runs)}"
+    elif others:
+        hint += f"; found {_listed(others)}"
+    return unreadable(f"{folder} holds no recording", hint=hint, kind="unknown-format")
+
+
+def _folder_notes(found: _Contents) -> list[Note]:
+    notes = [Note("warning", "part-not-read", 1, error.message) for _, error in found.lost]
+    if found.others:
+        message = f"in the folder, but no recordings: {_listed(found.others)}"
+        notes.append(Note("info", "files-not-read", len(found.others), message))
+    return notes
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def analysed(

@@ -9,9 +9,10 @@ from contextlib import suppress
 
 
 class Progress:
-    """Shows what is going on and for how long; leaves nothing behind."""
+    """Shows what is going on and for how long, from `after` seconds on; leaves nothing behind."""
 
-    def __init__(self) -> None:
+    def __init__(self, after: float = 0) -> None:
+        self._after = after
         self._began = time.monotonic()
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
 
@@ -23,7 +24,9 @@ class Progress:
 
     def show(self, text: str) -> None:
         """Say what is being done now."""
-        self._write(f"{time.monotonic() - self._began:5.0f} s  {text}")
+        passed = time.monotonic() - self._began
+        if passed >= self._after:
+            self._write(f"{passed:5.0f} s  {text}")
 
     def _write(self, text: str) -> None:
         if self._terminal:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import signal
 from importlib import import_module
-from pathlib import Path
 
 import click
 
 from fgtrace.cli.names import FORMAT, Names
+from fgtrace.cli.progress import Progress
 from fgtrace.errors import ExitCode, FgtraceError
+from fgtrace.units import printable
 
 REPORTS = {
     "summary": "fgtrace.analysis.summary:summarise",
@@ -41,6 +42,12 @@ def _pattern(
         ) from error
 
 
+def reading(name: str, consumed: int, size: int) -> str:
+    """Say how far a file is read, in percent; in bytes where its size is not known."""
+    read = f"{100 * consumed / size:.0f} %" if size else f"{consumed / 1e6:.0f} MB"
+    return f"reading {printable(name)}: {read}"
+
+
 @click.command(
     epilog="Reports: summary (counts and times of the whole trace), calls (a row a call), phases "
     "(what a call's parts took), kernels (by name), ops (by operator), launches (by API call), "
@@ -48,7 +55,7 @@ def _pattern(
     "and route), notes (repairs, guesses and doubts)."
 )
 @click.argument("report", type=Names("report", tuple(REPORTS)))
-@click.argument("path", type=click.Path(path_type=Path), metavar="TRACE")
+@click.argument("path", type=click.Path(), metavar="TRACE")
 @click.option("--format", "form", type=FORMAT, default="table", help="table, json, csv or markdown")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="at most N rows")
 @click.option(
@@ -64,14 +71,18 @@ def _pattern(
 def show(
     ctx: click.Context,
     report: str,
-    path: Path,
+    path: str,
     form: str,
     limit: int | None,
     pattern: re.Pattern[str] | None,
     raw_names: bool,
     strict: bool,
 ) -> None:
-    """Print REPORT of TRACE: a run, its zip, or a profiler's file."""
+    """Print REPORT of TRACE: a run, its zip, a Kineto file, a folder of them, or - for stdin.
+
+    A Kineto file is what torch.profiler exports, plain or compressed by gzip or zstd. It is told by
+    its content, whatever its name. In a folder, each file is a part: a rank, or a cycle.
+    """
     # Polars takes 0.2 s to import, and `--help` and completion need none of it.
     from fgtrace.cli.answers import emit_answer
     from fgtrace.opening import open_trace
@@ -82,7 +93,8 @@ def show(
     signal.siginterrupt(signal.SIGINT, True)
     if report == "summary" and (pattern or limit):
         raise click.UsageError("the summary has no rows for --filter or --limit to choose from")
-    trace = open_trace(path)
+    with Progress(after=0.5) as progress:
+        trace = open_trace(path, lambda *state: progress.show(reading(*state)))
     beside = notices(trace)
     module, function = REPORTS[report].split(":")
     result = getattr(import_module(module), function)(trace)
