@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -21,22 +22,25 @@ import msgspec
 from fgtrace.readers.inputs import read_bytes
 
 # Times are microseconds: adding whole ones leaves the decimals as they are written. A quote within
-# a JSON string is escaped, so none of these can be found there. An id of 0 means none.
+# a JSON string is escaped, so none of these can be found there. An id of 0 means none, but for the
+# index of an event.
 _SHIFTED = re.compile(
-    rb'("ts"\s*:\s*\d+)|'
-    rb'("(?:id|correlation|wait_on_cuda_event_record_corr_id|[Ee]xternal id|Ev Idx|Sequence number'
-    rb'|Record function id|Python id|Python parent id)"\s*:\s*[1-9]\d*)'
+    rb'("ts"\s*:\s*\d+)|"Ev Idx"\s*:\s*\d+|'
+    rb'"(?:id|correlation|wait_on_cuda_event_record_corr_id|[Ee]xternal id|Sequence number'
+    rb'|Record function id|Python id|Python parent id)"\s*:\s*[1-9]\d*'
 )
 _PIECES_A_WRITE = 100_000
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
+
+Kinds = Counter[tuple[str, str]]  # events by phase and category
 
 
 class _Event(msgspec.Struct, gc=False):
     ph: Any = None
     cat: Any = None
     pid: Any = None
-    ts: Any = None
-    dur: Any = None
+    ts: Decimal = Decimal(0)
+    dur: Decimal | None = None
 
 
 class _File(msgspec.Struct):
@@ -50,7 +54,7 @@ class _Template:
     literals: list[bytes] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     is_time: list[bool] = field(default_factory=list)
-    kinds: Counter[str] = field(default_factory=Counter)
+    kinds: Kinds = field(default_factory=Counter)
 
     def filled(self, microseconds: int, ids: int) -> Iterator[bytes]:
         for first in range(0, len(self.literals), _PIECES_A_WRITE):
@@ -77,8 +81,8 @@ class _Source:
     ids: int
 
 
-def replicate(sources: Sequence[Path], size: int, out: Path) -> Counter[str]:
-    """Write about `size` bytes of whole replicas, and count the events written by category.
+def replicate(sources: Sequence[Path], size: int, out: Path) -> Kinds:
+    """Write about `size` bytes of whole replicas, and count the events written by kind.
 
     Sources take turns. Each replica starts where the one before it ends, and no two share an id.
     Names of rows and what stands outside the events are written once, the latter from the first
@@ -90,7 +94,7 @@ def replicate(sources: Sequence[Path], size: int, out: Path) -> Counter[str]:
         out: The file to write.
     """
     read = [_source(path) for path in sources]
-    written: Counter[str] = Counter()
+    written: Kinds = Counter()
     placed: dict[int, tuple[int, int]] = {}
     start_us, ids = read[0].start_us, 0
     with out.open("wb") as file:
@@ -119,21 +123,25 @@ def _source(path: Path) -> _Source:
     text = read_bytes(path)
     found = msgspec.json.decode(text, type=_File).events
     head_end = end = text.index(bytes(found[0]))
-    separator, repeated, once = b"", [], []
-    again, ever = Counter[str](), Counter[str]()
-    start_us, end_us = math.inf, 0.0
+    separator = b""
+    repeated: list[bytes] = []
+    once: list[bytes] = []
+    again: Kinds = Counter()
+    ever: Kinds = Counter()
+    start_us, end_us = Decimal("inf"), Decimal(0)
     for raw in map(bytes, found):
         place = text.index(raw, end)
         before, end = text[end:place], place + len(raw)
         separator = separator or before
         event = msgspec.json.decode(raw, type=_Event)
+        kind = (str(event.ph), str(event.cat or ""))
         # The profiler's own rows are of processes called "Spans" and "Traces".
         if event.ph == "M" or isinstance(event.pid, str):
             once += [before, raw] if once else [raw]
-            ever[event.cat or event.ph] += 1
+            ever[kind] += 1
         else:
             repeated += [before, raw] if repeated else [raw]
-            again[event.cat or event.ph] += 1
+            again[kind] += 1
             start_us = min(start_us, event.ts)
             end_us = max(end_us, event.ts + (event.dur or 0))
     events, others = _template(b"".join(repeated), again), _template(b"".join(once), ever)
@@ -151,7 +159,7 @@ def _source(path: Path) -> _Source:
     )
 
 
-def _template(text: bytes, kinds: Counter[str]) -> _Template:
+def _template(text: bytes, kinds: Kinds) -> _Template:
     template, end = _Template(kinds=kinds), 0
     for match in _SHIFTED.finditer(text):
         number = match[0].rpartition(b":")[2]
@@ -177,8 +185,9 @@ def _main() -> None:
     parser.add_argument("--size", type=size, required=True, help="like 60MB or 1GB")
     parser.add_argument("-o", dest="out", type=Path, required=True, help="the file to write")
     options = parser.parse_args()
-    for kind, count in replicate(options.sources, options.size, options.out).most_common():
-        print(f"{count:>12,}  {kind}")
+    written = replicate(options.sources, options.size, options.out)
+    for (phase, category), count in written.most_common():
+        print(f"{count:>12,}  {phase}  {category}")
 
 
 if __name__ == "__main__":
