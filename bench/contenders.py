@@ -57,9 +57,12 @@ def contenders(orjson: str, hta: str | None) -> list[Contender | Absent]:
         Contender("fgtrace show summary, cached", _SHOW, counts_events=False, warmed=True)
         if caches
         else Absent("fgtrace show summary, cached", "this version has no cache"),
-        _loader("orjson", orjson, memory=7.5)
-        if has_orjson
-        else Absent("orjson", "orjson or Polars is not installed there; see --orjson"),
+        *(
+            _loader(name, orjson, memory=7.5)
+            if has_orjson
+            else Absent(name, "orjson or Polars is not installed there; see --orjson")
+            for name in ("orjson", "orjson-no-gc")
+        ),
         _loader("json", sys.executable, memory=5),
         *(
             _loader(name, hta, memory=6)

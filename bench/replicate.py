@@ -7,6 +7,7 @@ profiler wrote them.
 from __future__ import annotations
 
 import argparse
+import gzip
 import math
 import re
 from collections import Counter
@@ -18,8 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-
-from fgtrace.readers.inputs import read_bytes
 
 # Times are microseconds: adding whole ones leaves the decimals as they are written. A quote within
 # a JSON string is escaped, so none of these can be found there. An id of 0 means none, but for the
@@ -89,7 +88,7 @@ def replicate(sources: Sequence[Path], size: int, out: Path) -> Kinds:
     source.
 
     Args:
-        sources: Kineto files, plain or compressed. Each is held in memory whole.
+        sources: Kineto files, plain or gzip. Each is held in memory whole.
         size: Bytes to come near, with one replica at least.
         out: The file to write.
     """
@@ -120,7 +119,9 @@ def replicate(sources: Sequence[Path], size: int, out: Path) -> Kinds:
 
 
 def _source(path: Path) -> _Source:
-    text = read_bytes(path)
+    text = path.read_bytes()
+    if text.startswith(b"\x1f\x8b"):
+        text = gzip.decompress(text)
     found = msgspec.json.decode(text, type=_File).events
     head_end = end = text.index(bytes(found[0]))
     separator = b""
