@@ -12,8 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-Loader = Any  # a function from a path to the number of events
-
 
 def fgtrace(path: Path) -> int:
     """Read a trace into fgtrace's typed events, nested and in order of time."""
