@@ -37,8 +37,7 @@ _CHUNK = 1 << 20
 
 
 def _read_kineto(source: Input, path: Path) -> Recorded:
-    # Stands in until the reader takes an `Input`.
-    return read_kineto(path)
+    return read_kineto(source, path=path)
 
 
 READERS: dict[str, Callable[[Input, Path], Recorded]] = {KINETO: _read_kineto}

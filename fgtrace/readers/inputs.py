@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import zstandard
-from isal import igzip, isal_zlib
+from isal import isal_zlib
 
 from fgtrace.errors import ExitCode, FgtraceError
 
@@ -263,51 +263,3 @@ def _refuse_unsupported(name: Path | str, start: bytes) -> None:
                 hint="decompress it first; gzip and zstd are read as they are",
                 kind="unsupported-compression",
             )
-
-
-def read_bytes(path: Path) -> bytes:
-    """Read a file whole, and decompress it when it is gzip or zstd, of any number of members."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise not_readable(path, error) from None
-    _refuse_unsupported(path, data)
-    if data.startswith(_GZIP):
-        data = _gunzip(path, data)
-    elif data.startswith(_ZSTD):
-        data = _unzstd(path, data)
-    if not data.strip():
-        raise _empty(path)
-    return data
-
-
-def _gunzip(path: Path, data: bytes) -> bytes:
-    try:
-        content: bytes = igzip.decompress(data)  # type: ignore[no-untyped-call]
-    except EOFError:
-        raise truncated(path) from None
-    except (OSError, isal_zlib.error) as error:  # type: ignore[misc]  # its stub says: an instance
-        raise unreadable(
-            f"{path} has damaged gzip data: {error}",
-            hint="copy it again from where it was recorded",
-            kind="truncated",
-        ) from None
-    return content
-
-
-def _unzstd(path: Path, data: bytes) -> bytes:
-    frames = []
-    try:
-        while data:
-            frame = zstandard.ZstdDecompressor().decompressobj()
-            frames.append(frame.decompress(data))
-            if not frame.eof:
-                raise truncated(path)
-            data = frame.unused_data
-    except zstandard.ZstdError as error:
-        raise unreadable(
-            f"{path} has damaged zstd data: {error}",
-            hint="copy it again from where it was recorded",
-            kind="truncated",
-        ) from None
-    return b"".join(frames)
