@@ -76,27 +76,32 @@ def _far(device: pl.DataFrame, host: pl.DataFrame) -> pl.DataFrame:
 def _cut(device: pl.DataFrame) -> pl.DataFrame:
     """Find the rows that later work of their stream ended inside of, with `cut_ns`."""
     stream = ["part", "device", "stream"]
-    end = pl.col("start_ns") + pl.col("dur_ns")
     later = [
-        pl.col("start_ns", "end_ns", "correlation").shift(-n).over(stream).name.suffix(f"_{n}")
+        pl.col("start_ns", "end_ns", "correlation", *stream).shift(-n).name.suffix(f"_{n}")
         for n in range(1, _LOOK_AHEAD + 1)
     ]
+    ordered = (
+        device.filter(pl.col("dur_ns").is_not_null())
+        .with_columns(end_ns=pl.col("start_ns") + pl.col("dur_ns"))
+        .sort(*stream, "start_ns", "end_ns", "place", descending=[*[False] * 4, True, False])
+    )
+    next_ns = pl.col("start_ns").shift(-1)
+    suspicious = (next_ns > pl.col("start_ns")) & (pl.col("end_ns") - next_ns > _OVERLAP_NS)
+    if not ordered.select(suspicious.any()).item():
+        return ordered.clear().with_columns(cut_ns="dur_ns")
     inside = pl.sum_horizontal(
         (
-            (pl.col(f"end_ns_{n}") <= pl.col("end_ns"))
+            pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_{n}")) for name in stream)
+            & (pl.col(f"end_ns_{n}") <= pl.col("end_ns"))
             # A graph's kernels may really run beside each other.
             & pl.col(f"correlation_{n}").ne_missing(pl.col("correlation"))
         ).fill_null(False)
         for n in range(1, _LOOK_AHEAD + 1)
     )
     return (
-        device.filter(pl.col("dur_ns").is_not_null())
-        .with_columns(end_ns=end)
-        .sort(*stream, "start_ns", "dur_ns", "place", descending=[*[False] * 4, True, False])
-        .with_columns(later)
+        ordered.with_columns(later)
         .filter(
-            pl.col("end_ns") - pl.col("start_ns_1") > _OVERLAP_NS,
-            pl.col("start_ns_1") > pl.col("start_ns"),
+            suspicious,
             inside >= _ENOUGH,
         )
         .with_columns(cut_ns=pl.col("start_ns_1") - pl.col("start_ns"))

@@ -11,10 +11,10 @@ from pathlib import Path
 import polars as pl
 
 from fgtrace.frames.schema import OP_ATTRIBUTES
-from fgtrace.readers.columns import Event
 from fgtrace.readers.events import EventStream
 from fgtrace.readers.gathering import Gathering
 from fgtrace.readers.inputs import Input, open_input, unreadable
+from fgtrace.readers.marks import MARKS, Mark
 from fgtrace.readers.metadata import read_metadata
 from fgtrace.readers.operators import read_operators
 from fgtrace.readers.recorded import Recorded
@@ -27,7 +27,7 @@ def read_kineto(source: Input, *, path: Path | None = None, raw_times: bool = Fa
     that cannot be (`fgtrace.readers.clocks`). `path` is where the file is read again when its
     `op_attributes` are asked for; without one they are empty.
     """
-    stream = EventStream(source, Event)
+    stream = EventStream[Mark](source, MARKS)
     gathering = Gathering(raw_times=raw_times)
     with _no_collection():
         for run in stream:

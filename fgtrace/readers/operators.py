@@ -21,8 +21,8 @@ class _Args(msgspec.Struct, gc=False):
     call_site: Any = msgspec.field(default=None, name="Call stack")
 
 
-class _Operator(msgspec.Struct, gc=False):
-    ph: Any = None
+class _Mark(msgspec.Struct, gc=False):
+    ph: str
     args: _Args | list[Any] | str | int | float | bool | None = None
 
 
@@ -34,7 +34,7 @@ def read_operators(source: Input, places: pl.LazyFrame) -> pl.DataFrame:
     rows: list[tuple[Any, ...]] = []
     frames = []
     first = 0
-    for run in EventStream(source, _Operator):
+    for run in EventStream[_Mark](source, _Mark):
         rows = [
             (place, *values)
             for place, event in enumerate(run.events, first)

@@ -16,6 +16,7 @@ import polars as pl
 
 from fgtrace.frames.nesting import HOST, nest
 from fgtrace.frames.schema import EVENTS
+from fgtrace.readers.kinds import TYPED
 
 IN_MEMORY = 1_000_000
 """Rows up to which events stay in memory."""
@@ -30,7 +31,7 @@ NUMBERED = pl.Schema({**EVENTS, "place": pl.UInt32()})
 class Order:
     """Collects rows in the order of the file and gives them back in the order of time.
 
-    Rows have the columns of `TYPED`. What is too much for memory goes to files in a private
+    Rows have columns of `TYPED`. What is too much for memory goes to files in a private
     temporary folder, which is removed when the process ends.
     """
 
@@ -78,7 +79,7 @@ class Order:
     def _batches(self) -> Iterator[pl.DataFrame]:
         """Give the rows in order, so many at once as fit well into memory."""
         if self._kept:
-            yield _ordered(pl.concat(self._kept))
+            yield _ordered(self._kept)
         for part in sorted({spilled.part for spilled in self._spilled}):
             files = [spilled for spilled in self._spilled if spilled.part == part]
             starts = pl.concat([spilled.starts for spilled in files]).sort()
@@ -93,7 +94,7 @@ class Order:
                     if file.latest >= low and (high is None or file.earliest < high)
                 ]
                 if rows:
-                    yield _ordered(pl.concat(rows))
+                    yield _ordered(rows)
 
 
 _FIRST = -(2**63)
@@ -124,8 +125,8 @@ def _spill(rows: pl.DataFrame) -> _Spilled:
     )
 
 
-def _ordered(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.sort(
+def _ordered(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat([TYPED.to_frame(), *frames], how="diagonal").sort(
         "part",
         "start_ns",
         pl.col("dur_ns").fill_null(0),
