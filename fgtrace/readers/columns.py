@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress
 from typing import Any
 
 import polars as pl
@@ -18,18 +17,6 @@ from fgtrace.readers.times import ImpreciseError, nanoseconds, nanoseconds_of_te
 PYTHON = "python_function"
 """The category of whose arguments nothing is taken; with Python stacks most events are of it."""
 
-ATTRIBUTES = pl.Schema(
-    {
-        "place": pl.UInt32(),
-        "grid": pl.List(pl.Int64()),
-        "block": pl.List(pl.Int64()),
-        "registers": pl.Int64(),
-        "shared_bytes": pl.Int64(),
-    }
-)
-"""How kernels were launched, by their place in the file."""
-
-
 Group = tuple[type[Timed], bool]
 """A phase, and whether the category is `PYTHON`."""
 
@@ -39,7 +26,6 @@ class Columns:
     """Some events as columns. Frames have only the columns that their events can have."""
 
     rows: dict[Group, pl.DataFrame] = field(default_factory=dict)
-    attributes: list[pl.DataFrame] = field(default_factory=list)
     phases: Counter[str] = field(default_factory=Counter)
     """How many marks there were of each phase, those without a row too."""
 
@@ -76,7 +62,6 @@ def columns_of(run: Run[Mark], first: int) -> Columns:
             if not without:
                 args = [mark.args if type(mark.args) is Args else _NO_ARGS for mark in some]
                 rows |= _argument_columns(args)
-                columns.attributes.append(_attributes(rows["place"], args))
             columns.rows[kind, without] = pl.DataFrame(rows)
     return columns
 
@@ -127,21 +112,6 @@ def _argument_columns(args: Sequence[Args]) -> dict[str, pl.Series]:
     }
 
 
-def _attributes(places: pl.Series, args: Sequence[Args]) -> pl.DataFrame:
-    has_some = [arg.grid is not None or arg.registers is not None for arg in args]
-    found = list(compress(args, has_some))
-    return pl.DataFrame(
-        {
-            "place": places.filter(pl.Series(has_some, dtype=pl.Boolean)),
-            "grid": _sizes([arg.grid for arg in found]),
-            "block": _sizes([arg.block for arg in found]),
-            "registers": _numbers([arg.registers for arg in found]),
-            "shared_bytes": _numbers([arg.shared_bytes for arg in found]),
-        },
-        schema=ATTRIBUTES,
-    )
-
-
 def _texts(values: Sequence[Any]) -> pl.Series:
     try:
         return pl.Series(values, dtype=pl.String, strict=True)
@@ -175,29 +145,3 @@ def _integer(value: Any) -> int | None:
     elif type(value) is float and value.is_integer():
         value = int(value)
     return value if type(value) is int and -(2**63) <= value < 2**63 else None
-
-
-def _numbers(values: Sequence[Any]) -> pl.Series:
-    # Text is not taken: a tracer that writes these as text was seen to make them up.
-    return pl.Series([_integer(v) if type(v) is int else None for v in values], dtype=pl.Int64)
-
-
-def _sizes(values: Sequence[Any]) -> pl.Series:
-    """Make lists of three whole numbers; what is none is null."""
-    # A series of lists takes 9 us a list to make, one of numbers much less.
-    fits = [type(value) is list and len(value) == 3 for value in values]
-    try:
-        flat = pl.Series(chain.from_iterable(compress(values, fits)), dtype=pl.Int64, strict=True)
-    except (TypeError, OverflowError):
-        return _sizes([value if _are_integers(value) else None for value in values])
-    sizes = flat.reshape((-1, 3)).cast(pl.List(pl.Int64))
-    if all(fits):
-        return sizes
-    fitting = pl.Series(fits, dtype=pl.Boolean)
-    return sizes.gather(pl.select(pl.when(fitting).then(fitting.cum_sum() - 1)).to_series())
-
-
-def _are_integers(value: Any) -> bool:
-    return type(value) is list and all(
-        type(number) is int and -(2**63) <= number < 2**63 for number in value
-    )

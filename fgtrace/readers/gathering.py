@@ -16,9 +16,9 @@ from fgtrace.frames.schema import (
     OP_ATTRIBUTES,
 )
 from fgtrace.readers.clocks import RAW_TIMES, corrected_times
-from fgtrace.readers.columns import ATTRIBUTES, Group, columns_of
+from fgtrace.readers.columns import Group, columns_of
 from fgtrace.readers.events import Run
-from fgtrace.readers.kinds import HIP_COPIES, PROFILER_CATEGORY, TYPED, typed, typed_python
+from fgtrace.readers.kinds import HIP_COPIES, PROFILER_CATEGORY, TYPED, typed
 from fgtrace.readers.marks import READ, Begin, End, Mark
 from fgtrace.readers.metadata import Metadata
 from fgtrace.readers.ordering import Order
@@ -52,7 +52,6 @@ class Gathering:
         self._order = Order()
         self._waiting: defaultdict[Group, list[pl.DataFrame]] = defaultdict(list)
         self._document = 0
-        self._attributes = [ATTRIBUTES.to_frame()]
         self._device = [TYPED.to_frame()]
         self._host = [_span(TYPED.to_frame())]
         self._hip = [pl.DataFrame(schema={"part": pl.UInt32, **HIP_COPIES})]
@@ -74,7 +73,6 @@ class Gathering:
         columns = columns_of(run, self._decoded)
         self._decoded += len(run.events)
         self._phases += columns.phases
-        self._attributes += columns.attributes
         for group, rows in columns.rows.items():
             self._waiting[group].append(rows)
         if sum(rows.height for group in self._waiting.values() for rows in group) > _BATCH:
@@ -87,22 +85,18 @@ class Gathering:
 
     def _flush(self) -> None:
         part = pl.lit(self._document, pl.UInt32)
-        for (mark, is_python), frames in self._waiting.items():
-            rows = pl.concat(frames)
-            if is_python:
-                rows = typed_python(rows, mark)
-            else:
-                rows, hip = typed(rows, mark)
-                self._hip.append(hip.select(part.alias("part"), *HIP_COPIES.names()))
-            rows = rows.with_columns(part=part)
-            timed = rows.filter(pl.col("start_ns").is_not_null())
-            self._timeless += rows.height - timed.height
-            if mark is Begin:
-                self._begins.append(timed)
-            elif mark is End:
-                self._ends.append(timed)
-            else:
-                self._keep(timed)
+        for (mark, _), frames in self._waiting.items():
+            typed_frames, copies = typed(pl.concat(frames), mark)
+            self._hip += [frame.select(part.alias("part"), *HIP_COPIES.names()) for frame in copies]
+            for frame in typed_frames:
+                timed = frame.filter(pl.col("start_ns").is_not_null()).with_columns(part=part)
+                self._timeless += frame.height - timed.height
+                if mark is Begin:
+                    self._begins.append(timed)
+                elif mark is End:
+                    self._ends.append(timed)
+                else:
+                    self._keep(timed)
         self._waiting.clear()
 
     def _keep(self, rows: pl.DataFrame) -> None:
@@ -115,13 +109,10 @@ class Gathering:
                 rows = rows.with_columns(dur_ns=pl.when(~negative).then("dur_ns"))
         kinds = set(rows["kind"].unique())
         if "other" in kinds:
-            others = rows.filter(
-                pl.col("kind") == "other", pl.col("source_category") != PROFILER_CATEGORY
-            )["source_category"]
+            others = rows.filter(pl.col("kind") == "other")["source_category"].drop_nulls()
             self._others.update(others.cast(pl.String).to_list())
         if kinds.intersection(DEVICE_WORK):
-            device = rows.filter(pl.col("kind").is_in(DEVICE_WORK))
-            self._device.append(device.select(TYPED.names()))
+            self._device.append(rows.filter(pl.col("kind").is_in(DEVICE_WORK)))
         if kinds.intersection(_HOST):
             self._host.append(_span(rows.filter(pl.col("kind").is_in(_HOST))))
         self._order.add(rows)
@@ -135,7 +126,7 @@ class Gathering:
         if self._begins or self._ends:
             joined, unbegun = paired(self._begins, self._ends)
             self._keep(joined)
-        device = pl.concat(self._device)
+        device = pl.concat(self._device, how="diagonal")
         notes = self._notes(unbegun)
         notes = [
             *_told("truncated", int(bool(cut_off)), f"{cut_off}; what comes before it is read"),
@@ -146,24 +137,20 @@ class Gathering:
         ]
         patches = [_copy_patch(device, pl.concat(self._hip))]
         if not self._raw_times:
-            times, time_notes = corrected_times(device, pl.concat(self._host))
+            host = pl.concat(self._host).group_by("part")
+            spans = host.agg(pl.col("first_ns").min(), pl.col("last_ns").max())
+            times, time_notes = corrected_times(device, spans)
             patches.append(times)
             notes += time_notes
         metadata = Metadata() if metadata is None else metadata
         numbered = self._order.numbered(patches, metadata.rank)
         used = device["device"].drop_nulls()
-        kernels = numbered.filter(pl.col("kind") == "kernel").select("place", "event_id").collect()
         return Recorded(
-            events=numbered.select(EVENTS.names()),
-            places=numbered.select("place", "event_id"),
-            launch_attributes=(
-                pl.concat(self._attributes)
-                .join(kernels, on="place")
-                .sort("event_id")
-                .select(LAUNCH_ATTRIBUTES.names())
-                .cast(LAUNCH_ATTRIBUTES, strict=False)
-                .lazy()
-            ),
+            events=numbered.with_columns(
+                depth=pl.lit(None, pl.UInt16), parent_id=pl.lit(None, pl.UInt32)
+            ).select(EVENTS.names()),
+            places=numbered.select("place", "event_id", "kind"),
+            launch_attributes=LAUNCH_ATTRIBUTES.to_frame().lazy(),
             op_attributes=OP_ATTRIBUTES.to_frame().lazy(),
             notes=notes,
             provenance=metadata.provenance(used[0] if len(used) else None),
@@ -172,6 +159,8 @@ class Gathering:
 
     def _notes(self, unbegun: int) -> list[Note]:
         unknown = Counter({p: count for p, count in self._phases.items() if p not in READ})
+        others = Counter(self._others)
+        del others[PROFILER_CATEGORY]
         where = f" (the first of them near byte {self._first_skipped})"
         return [
             *_told("event-skipped", self._skipped, f"events that cannot be read{where}"),
@@ -192,8 +181,8 @@ class Gathering:
             *_told("end-without-begin", unbegun, "end marks that close nothing"),
             *_told(
                 "other-category",
-                self._others.total(),
-                f"events of categories that are not known, kept as other{_listed(self._others)}",
+                others.total(),
+                f"events of categories that are not known, kept as other{_listed(others)}",
                 level="info",
             ),
         ]

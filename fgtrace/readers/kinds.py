@@ -31,11 +31,21 @@ _KINDS_BY_PROCESS = {"CPU functions": "op", "CUDA functions": "kernel"}
 PROFILER_CATEGORY = "Trace"
 """The category of the profiler's own marks."""
 
-_ON_DEVICE = (*DEVICE_WORK, "device_range", "sync_record")
+_KINDS_BY_NAME = {
+    "cpu_instant_event": {"memory": r"^\[memory\]$"},
+    # Older releases call the profiler's own step an operator.
+    "cpu_op": {"range": "^ProfilerStep#"},
+    "Operator": {"range": "^ProfilerStep#"},
+    # ROCm 7.1 and older records copies and fills as kernels with names of its runtime.
+    "kernel": {
+        "memcpy": r"^(__amd_rocclr_copy|MEMORY_COPY_|Copy(Device|Host)To(Device|Host)$)",
+        "memset": r"^(__amd_rocclr_fill|FillBuffer$)",
+    },
+    None: {"memcpy": "^Memcpy", "memset": "^Memset"},
+}
+"""Kinds of those rows of a category that have such a name."""
 
-# ROCm 7.1 and older records copies and fills as kernels with names of its runtime.
-_ROCM_COPY = r"^(__amd_rocclr_copy|MEMORY_COPY_|Copy(Device|Host)To(Device|Host)$)"
-_ROCM_FILL = r"^(__amd_rocclr_fill|FillBuffer$)"
+_ON_DEVICE = (*DEVICE_WORK, "device_range", "sync_record")
 
 _COPY_NAMES = {
     "HtoD": r"\bHtoD\b|(?i)host_?to_?device",
@@ -72,67 +82,93 @@ HIP_COPIES = pl.Schema(
 """What HIP's API calls say of the copies that they start."""
 
 
-def typed_python(rows: pl.DataFrame, mark: type[Timed]) -> pl.DataFrame:
-    """Do what `typed` does for rows that are known to be Python frames."""
-    return _labelled(rows, mark).with_columns(kind=pl.lit("python", KIND))
+def typed(rows: pl.DataFrame, mark: type[Timed]) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
+    """Say what each row is; give the rows, and the `HIP_COPIES` among them, in some frames.
 
-
-def _labelled(rows: pl.DataFrame, mark: type[Timed]) -> pl.DataFrame:
+    `rows` has the columns that `fgtrace.readers.columns` takes of marks of one phase. The results
+    have those of `TYPED` that their rows can have.
+    """
     if not issubclass(mark, (Complete, Begin, End)):
         rows = rows.with_columns(dur_ns=pl.lit(0, pl.Int64))
-    return rows.with_columns(
+    rows = rows.with_columns(
         pl.col("source_category", "process", "thread").cast(pl.Categorical),
         pl.col("name").fill_null("").cast(pl.Categorical),
     )
+    frames = []
+    copies = []
+    for of_category in rows.partition_by("source_category", maintain_order=True):
+        kind = pl.lit("counter", KIND) if mark is Counter else _kind(of_category)
+        for of_kind in of_category.with_columns(kind=kind).partition_by("kind"):
+            kind = of_kind["kind"][0]
+            if kind in HOST_API and "bytes" in of_kind.columns:
+                copies.append(_hip_copies(of_kind))
+            frames.append(_on_device(of_kind) if kind in _ON_DEVICE else _on_host(of_kind))
+    return frames, copies
 
 
-def typed(rows: pl.DataFrame, mark: type[Timed]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Say what each row is; give the rows, and the `HIP_COPIES` among them.
+def _kind(rows: pl.DataFrame) -> pl.Expr:
+    """Find the kinds of rows of one category."""
+    category = rows["source_category"][0]
+    if category is None:
+        process = pl.col("process").cast(pl.String)
+        kind = process.replace_strict(_KINDS_BY_PROCESS, default="other", return_dtype=KIND)
+    else:
+        by_ending = {"runtime": "runtime", "driver": "driver"}
+        ending = category.rpartition("_")[2] if "_" in category else None
+        kind = pl.lit(_KINDS.get(category) or by_ending.get(ending, "other"), KIND)
+    by_name = _KINDS_BY_NAME.get(category, {})
+    names = rows["name"].unique().cast(pl.String) if by_name else pl.Series(dtype=pl.String)
+    for named_kind, pattern in by_name.items():
+        found = names.filter(names.str.contains(pattern)).cast(pl.Categorical)
+        if len(found):
+            named = pl.col("name").is_in(found.implode())
+            kind = pl.when(named).then(pl.lit(named_kind, KIND)).otherwise(kind)
+    return kind
 
-    `rows` has the columns that `fgtrace.readers.columns` takes of marks of one phase. The result
-    has those of `TYPED` that such rows can have.
-    """
-    rows = _labelled(rows, mark)
-    key = ["source_category", "name", "process"]
-    rows = rows.join(_kinds(rows.select(key).unique()), on=key, how="left", nulls_equal=True)
-    if mark is Counter:
-        rows = rows.with_columns(kind=pl.lit("counter", KIND))
-    if "copy_argument" not in rows.columns:
-        rows = rows.with_columns(_NO_ARGUMENTS)
-    hip = _hip_copies(rows)
-    on_device = pl.col("kind").is_in(_ON_DEVICE)
-    is_copy = pl.col("kind") == "memcpy"
-    if not rows.filter(on_device, pl.col("stream").is_null()).is_empty():
-        rows = rows.with_columns(stream=pl.coalesce("stream", _number("thread")))
-    argument = pl.col("copy_argument")
-    named = pl.when(argument.is_in(list(_COPY_NAMES))).then(argument).cast(COPY_KIND)
-    rows = rows.with_columns(
-        thread=pl.when(~on_device).then("thread"),
-        device=pl.when(on_device).then(pl.coalesce("device", "process_number")),
-        stream=pl.when(on_device).then("stream"),
-        bytes=pl.when(is_copy | (pl.col("kind") == "memset")).then("bytes"),
-        copy_kind=pl.when(is_copy).then(
-            pl.coalesce("copy_kind", named, pl.lit("other", COPY_KIND))
-        ),
-    )
+
+def _on_host(rows: pl.DataFrame) -> pl.DataFrame:
+    return _with_types(rows.drop("device", "stream", "bytes", strict=False))
+
+
+def _on_device(rows: pl.DataFrame) -> pl.DataFrame:
+    """Find device and stream in process and thread where no argument has them."""
+    for column, label in (("device", "process"), ("stream", "thread")):
+        if column not in rows.columns:
+            rows = rows.with_columns(_number(label).alias(column))
+        elif rows[column].null_count():
+            rows = rows.with_columns(pl.coalesce(column, _number(label)))
+    kind = rows["kind"][0]
+    if kind == "memcpy":
+        rows = rows.with_columns(copy_kind=_copy_kind("copy_argument" in rows.columns))
+    if kind not in ("memcpy", "memset"):
+        rows = rows.drop("bytes", strict=False)
+    return _with_types(rows.drop("thread"))
+
+
+def _copy_kind(has_argument: bool) -> pl.Expr:
+    name = pl.col("name").cast(pl.String)
+    by_name = [
+        pl.when(name.str.contains(pattern)).then(pl.lit(copy))
+        for copy, pattern in _COPY_NAMES.items()
+    ]
+    argument = pl.col("copy_argument") if has_argument else pl.lit(None, pl.String)
+    by_argument = pl.when(argument.is_in(list(_COPY_NAMES))).then(argument)
+    return pl.coalesce(*by_name, by_argument, pl.lit("other")).cast(COPY_KIND)
+
+
+def _with_types(rows: pl.DataFrame) -> pl.DataFrame:
+    # A number that a column cannot hold is not known.
     return rows.select(
-        pl.col(name).cast(kind, strict=name != "device")
+        pl.col(name).cast(kind, strict=False)
         for name, kind in TYPED.items()
         if name in rows.columns
-    ), hip
-
-
-_NO_ARGUMENTS = tuple(
-    pl.lit(None, pl.String if name == "copy_argument" else pl.Int64).alias(name)
-    for name in ("device", "stream", "correlation", "external_id", "bytes", "copy_argument")
-)
+    )
 
 
 def _hip_copies(rows: pl.DataFrame) -> pl.DataFrame:
     return (
         rows.filter(
             pl.col("bytes").is_not_null() | pl.col("copy_argument").is_not_null(),
-            pl.col("kind").is_in(HOST_API),
             pl.col("correlation").is_not_null(),
         )
         .filter(pl.col("name").cast(pl.String).str.starts_with("hip"))
@@ -144,49 +180,6 @@ def _hip_copies(rows: pl.DataFrame) -> pl.DataFrame:
                 _HIP_COPY_KINDS, default=None, return_dtype=COPY_KIND
             ),
         )
-    )
-
-
-def _kinds(combinations: pl.DataFrame) -> pl.DataFrame:
-    """Find kind, direction of a copy and number of the process for each combination there is."""
-    category, name = pl.col("source_category").cast(pl.String), pl.col("name").cast(pl.String)
-    process = pl.col("process").cast(pl.String)
-    by_category = (
-        pl.when(category.str.ends_with("_runtime"))
-        .then(pl.lit("runtime"))
-        .when(category.str.ends_with("_driver"))
-        .then(pl.lit("driver"))
-        .when((category == "cpu_instant_event") & (name == "[memory]"))
-        .then(pl.lit("memory"))
-        .when(category.is_null())
-        .then(process.replace_strict(_KINDS_BY_PROCESS, default="other", return_dtype=pl.String))
-        .otherwise(category.replace_strict(_KINDS, default="other", return_dtype=pl.String))
-    )
-    is_kernel = by_category == "kernel"
-    uncategorised = is_kernel & category.is_null()
-    kind = (
-        pl.when(is_kernel & name.str.contains(_ROCM_COPY))
-        .then(pl.lit("memcpy"))
-        .when(is_kernel & name.str.contains(_ROCM_FILL))
-        .then(pl.lit("memset"))
-        .when(uncategorised & name.str.contains(r"^(?i)memcpy"))
-        .then(pl.lit("memcpy"))
-        .when(uncategorised & name.str.contains(r"^(?i)memset"))
-        .then(pl.lit("memset"))
-        # Older releases call the profiler's own step an operator.
-        .when((by_category == "op") & name.str.starts_with("ProfilerStep#"))
-        .then(pl.lit("range"))
-        .otherwise(by_category)
-        .cast(KIND)
-    )
-    copies = [
-        pl.when(name.str.contains(pattern)).then(pl.lit(copy))
-        for copy, pattern in _COPY_NAMES.items()
-    ]
-    return combinations.with_columns(
-        kind=kind,
-        copy_kind=pl.coalesce(copies).cast(COPY_KIND),
-        process_number=_number("process"),
     )
 
 

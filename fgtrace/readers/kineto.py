@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from fgtrace.frames.schema import OP_ATTRIBUTES
+from fgtrace.frames.schema import LAUNCH_ATTRIBUTES, OP_ATTRIBUTES
+from fgtrace.readers.attributes import read_calls, read_launches
 from fgtrace.readers.events import EventStream
 from fgtrace.readers.gathering import Gathering
 from fgtrace.readers.inputs import Input, open_input, unreadable
 from fgtrace.readers.marks import MARKS, Mark
 from fgtrace.readers.metadata import read_metadata
-from fgtrace.readers.operators import read_operators
 from fgtrace.readers.recorded import Recorded
 
 
@@ -24,8 +24,8 @@ def read_kineto(source: Input, *, path: Path | None = None, raw_times: bool = Fa
     """Read one file that `torch.profiler` exported.
 
     What is damaged is repaired or left out event by event, and noted. `raw_times` keeps times
-    that cannot be (`fgtrace.readers.clocks`). `path` is where the file is read again when its
-    `op_attributes` are asked for; without one they are empty.
+    that cannot be (`fgtrace.readers.clocks`). `path` is where the file is read again when the
+    attributes of launches or operators are asked for; without one they are empty.
     """
     stream = EventStream[Mark](source, MARKS)
     gathering = Gathering(raw_times=raw_times)
@@ -40,10 +40,19 @@ def read_kineto(source: Input, *, path: Path | None = None, raw_times: bool = Fa
     )
     if path is None:
         return recorded
-    return replace(recorded, op_attributes=_when_asked(path, recorded.places))
+    return replace(
+        recorded,
+        launch_attributes=_when_asked(path, recorded.places, "kernel", read_launches),
+        op_attributes=_when_asked(path, recorded.places, "op", read_calls),
+    )
 
 
-def _when_asked(path: Path, places: pl.LazyFrame) -> pl.LazyFrame:
+def _when_asked(
+    path: Path,
+    places: pl.LazyFrame,
+    kind: str,
+    read_attributes: Callable[[Input, pl.DataFrame], pl.DataFrame],
+) -> pl.LazyFrame:
     before = _state(path)
 
     def read() -> pl.DataFrame:
@@ -53,10 +62,12 @@ def _when_asked(path: Path, places: pl.LazyFrame) -> pl.LazyFrame:
                 hint="open it again",
                 kind="changed",
             )
+        of_kind = places.filter(pl.col("kind") == kind).select("place", "event_id").sort("place")
         with open_input(path) as source, _no_collection():
-            return read_operators(source, places)
+            return read_attributes(source, of_kind.collect())
 
-    return pl.defer(read, schema=OP_ATTRIBUTES)
+    schema = LAUNCH_ATTRIBUTES if kind == "kernel" else OP_ATTRIBUTES
+    return pl.defer(read, schema=schema)
 
 
 def _state(path: Path) -> tuple[int, int]:

@@ -17,10 +17,6 @@ class Args(msgspec.Struct, gc=False):
     stream: Any = None
     bytes: Any = None
     kind: Any = None
-    grid: Any = None
-    block: Any = None
-    registers: Any = msgspec.field(default=None, name="registers per thread")
-    shared_bytes: Any = msgspec.field(default=None, name="shared memory")
 
 
 class Mark(msgspec.Struct, gc=False, tag_field="ph"):

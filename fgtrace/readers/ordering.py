@@ -14,7 +14,6 @@ from pathlib import Path
 
 import polars as pl
 
-from fgtrace.frames.nesting import HOST, nest
 from fgtrace.frames.schema import EVENTS
 from fgtrace.readers.kinds import TYPED
 
@@ -25,7 +24,9 @@ _BATCH = 500_000
 _SAMPLED = 64
 
 
-NUMBERED = pl.Schema({**EVENTS, "place": pl.UInt32()})
+NUMBERED = pl.Schema(
+    {**{k: v for k, v in EVENTS.items() if k not in ("depth", "parent_id")}, "place": pl.UInt32()}
+)
 
 
 class Order:
@@ -55,23 +56,16 @@ class Order:
         recorded times all the same.
         """
         written: list[Path] = []
-        events = around = NUMBERED.to_frame()
+        events = NUMBERED.to_frame()
         first = 0
         for batch in self._batches():
-            rows = batch.with_columns(
-                event_id=pl.int_range(first, first + batch.height, dtype=pl.UInt32, eager=True),
-                rank=pl.lit(rank, pl.Int32),
-            )
-            first += rows.height
-            nested = nest(_patched(rows, patches), around)
-            events = nested.select(NUMBERED.names()).cast(NUMBERED)
+            numbers = pl.int_range(first, first + batch.height, dtype=pl.UInt32, eager=True)
+            first += batch.height
+            rows = _patched(batch.with_columns(event_id=numbers), patches)
+            events = rows.with_columns(rank=pl.lit(rank, pl.Int32)).select(NUMBERED.names())
             if self._spilled:
                 written.append(_scratch_file())
                 events.write_ipc(written[-1])
-                around = pl.concat([around, events.filter(pl.col("kind").is_in(HOST))]).filter(
-                    pl.col("start_ns") + pl.col("dur_ns") > events["start_ns"].max(),
-                    pl.col("part") == events["part"][-1],
-                )
         for spilled in self._spilled:
             spilled.path.unlink()
         return pl.scan_ipc(written, glob=False) if written else events.lazy()
