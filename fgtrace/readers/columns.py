@@ -37,7 +37,7 @@ def columns_of(run: Run[Mark], first: int) -> Columns:
     `Complete` marks have `dur_ns`; those with arguments have `device`, `stream`, `correlation`,
     `external_id`, `bytes` and `copy_argument`.
     """
-    types = list(map(type, run.events))
+    types: list[type[Mark]] = list(map(type, run.events))
     columns = Columns()
     for kind in set(types):
         at = pl.Series([found is kind for found in types], dtype=pl.Boolean).arg_true()

@@ -19,7 +19,7 @@ from fgtrace.readers.clocks import RAW_TIMES, corrected_times
 from fgtrace.readers.columns import Group, columns_of
 from fgtrace.readers.events import Run
 from fgtrace.readers.kinds import HIP_COPIES, PROFILER_CATEGORY, TYPED, typed
-from fgtrace.readers.marks import READ, Begin, End, Mark
+from fgtrace.readers.marks import UNDERSTOOD, Begin, End, Mark
 from fgtrace.readers.metadata import Metadata
 from fgtrace.readers.ordering import Order
 from fgtrace.readers.pairs import paired
@@ -158,7 +158,7 @@ class Gathering:
         )
 
     def _notes(self, unbegun: int) -> list[Note]:
-        unknown = Counter({p: count for p, count in self._phases.items() if p not in READ})
+        unknown = Counter({p: count for p, count in self._phases.items() if p not in UNDERSTOOD})
         others = Counter(self._others)
         del others[PROFILER_CATEGORY]
         where = f" (the first of them near byte {self._first_skipped})"

@@ -113,9 +113,9 @@ def _kind(rows: pl.DataFrame) -> pl.Expr:
         process = pl.col("process").cast(pl.String)
         kind = process.replace_strict(_KINDS_BY_PROCESS, default="other", return_dtype=KIND)
     else:
-        by_ending = {"runtime": "runtime", "driver": "driver"}
-        ending = category.rpartition("_")[2] if "_" in category else None
-        kind = pl.lit(_KINDS.get(category) or by_ending.get(ending, "other"), KIND)
+        ending = category.rpartition("_")[2]
+        by_ending = ending if ending in HOST_API and ending != category else "other"
+        kind = pl.lit(_KINDS.get(category, by_ending), KIND)
     by_name = _KINDS_BY_NAME.get(category, {})
     names = rows["name"].unique().cast(pl.String) if by_name else pl.Series(dtype=pl.String)
     for named_kind, pattern in by_name.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any, Union, cast
 
 import msgspec
 
@@ -70,22 +70,23 @@ class Counter(Timed, gc=False, tag="C"):
 
 
 def _named(phase: str) -> type[Mark]:
-    return msgspec.defstruct(f"Phase_{ord(phase)}", [], bases=(Mark,), tag=phase, gc=False)
+    made = msgspec.defstruct(f"Phase_{ord(phase)}", [], bases=(Mark,), tag=phase, gc=False)
+    return cast(type[Mark], made)
 
 
-NO_EVENTS = tuple(_named(phase) for phase in "Mstf")
+_TIMED: tuple[type[Mark], ...] = (Complete, Begin, End, Instant, OldInstant, Navigation, Counter)
+
+_NO_EVENTS = tuple(_named(phase) for phase in "Mstf")
 """Names of rows, and arrows between events."""
 
 _NOT_READ = tuple(_named(phase) for phase in "bneSTpFPNODcVva()")
 """The other phases that the format knows."""
 
-_TIMED = (Complete, Begin, End, Instant, OldInstant, Navigation, Counter)
+MARKS: Any = Union[(*_TIMED, *_NO_EVENTS, *_NOT_READ)]
+"""The type to decode a mark as."""
 
-MARKS = Union[(*_TIMED, *NO_EVENTS, *_NOT_READ)]
-
-
-READ = frozenset(kind.phase() for kind in (*_TIMED, *NO_EVENTS))
-"""The phases that are understood."""
+UNDERSTOOD = frozenset(mark.phase() for mark in (*_TIMED, *_NO_EVENTS))
+"""The phases of which nothing is lost."""
 
 
 class Times(msgspec.Struct, gc=False):

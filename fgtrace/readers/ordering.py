@@ -110,13 +110,8 @@ def _spill(rows: pl.DataFrame) -> _Spilled:
     starts = rows["start_ns"]
     path = _scratch_file()
     rows.write_ipc(path)
-    return _Spilled(
-        path,
-        part=rows["part"][0],
-        earliest=starts.min(),
-        latest=starts.max(),
-        starts=starts.gather_every(_SAMPLED),
-    )
+    earliest, latest = rows.select(first=starts.min(), last=starts.max()).row(0)
+    return _Spilled(path, rows["part"][0], earliest, latest, starts.gather_every(_SAMPLED))
 
 
 def _ordered(frames: list[pl.DataFrame]) -> pl.DataFrame:
