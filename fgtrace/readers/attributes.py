@@ -26,12 +26,15 @@ class _Launched(msgspec.Struct, gc=False):
     args: _Launch | list[Any] | str | int | float | bool | None = None
 
 
+_NOTHING = msgspec.Raw()
+
+
 class _Call(msgspec.Struct, gc=False):
-    input_shapes: msgspec.Raw | None = msgspec.field(default=None, name="Input Dims")
-    old_input_shapes: msgspec.Raw | None = msgspec.field(default=None, name="Input dims")
-    input_types: msgspec.Raw | None = msgspec.field(default=None, name="Input type")
-    input_strides: msgspec.Raw | None = msgspec.field(default=None, name="Input Strides")
-    concrete_inputs: msgspec.Raw | None = msgspec.field(default=None, name="Concrete Inputs")
+    input_shapes: msgspec.Raw = msgspec.field(default=_NOTHING, name="Input Dims")
+    old_input_shapes: msgspec.Raw = msgspec.field(default=_NOTHING, name="Input dims")
+    input_types: msgspec.Raw = msgspec.field(default=_NOTHING, name="Input type")
+    input_strides: msgspec.Raw = msgspec.field(default=_NOTHING, name="Input Strides")
+    concrete_inputs: msgspec.Raw = msgspec.field(default=_NOTHING, name="Concrete Inputs")
     call_site: Any = msgspec.field(default=None, name="Call stack")
 
 
@@ -87,7 +90,7 @@ def _launches(args: list[_Launch]) -> dict[str, pl.Series]:
 
 
 def _calls(args: list[_Call]) -> dict[str, pl.Series]:
-    shapes = [arg.input_shapes or arg.old_input_shapes for arg in args]
+    shapes = [max(arg.input_shapes, arg.old_input_shapes, key=len) for arg in args]
     return {
         "input_shapes": _json(shapes),
         "input_types": _json([arg.input_types for arg in args]),
@@ -100,8 +103,8 @@ def _calls(args: list[_Call]) -> dict[str, pl.Series]:
     }
 
 
-def _json(values: Sequence[msgspec.Raw | None]) -> pl.Series:
-    texts = [None if value is None else bytes(value).decode(errors="replace") for value in values]
+def _json(values: Sequence[msgspec.Raw]) -> pl.Series:
+    texts = [bytes(value).decode(errors="replace") or None for value in values]
     return pl.Series(texts, dtype=pl.String)
 
 
