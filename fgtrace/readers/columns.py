@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 import polars as pl
@@ -40,17 +41,15 @@ def columns_of(run: Run[Mark], first: int) -> Columns:
     types: list[type[Mark]] = list(map(type, run.events))
     columns = Columns()
     for kind in set(types):
-        at = pl.Series([found is kind for found in types], dtype=pl.Boolean).arg_true()
-        columns.phases[kind.phase()] += len(at)
+        columns.phases[kind.phase()] += types.count(kind)
         if not issubclass(kind, Timed):
             continue
-        marks = _gathered(run.events, at)
+        marks, at = _chosen(run.events, None, [found is kind for found in types])
         category = _texts([mark.cat for mark in marks])
-        bare = (category == PYTHON).fill_null(False)
-        for without in bare.unique():
-            chosen = bare == without
-            some = marks if chosen.all() else _gathered(marks, chosen.arg_true())
-            places = at.filter(chosen)
+        is_python = (category == PYTHON).fill_null(False)
+        for python in is_python.unique():
+            chosen = is_python == python
+            some, places = _chosen(marks, at, chosen.to_list())
             rows = {
                 "place": (places + first).cast(pl.UInt32),
                 "source_category": category.filter(chosen),
@@ -59,10 +58,10 @@ def columns_of(run: Run[Mark], first: int) -> Columns:
             }
             if issubclass(kind, Complete):
                 rows["dur_ns"] = _times([mark.dur for mark in some], run, places, "dur")
-            if not without:
+            if not python:
                 args = [mark.args if type(mark.args) is Args else _NO_ARGS for mark in some]
                 rows |= _argument_columns(args)
-            columns.rows[kind, without] = pl.DataFrame(rows)
+            columns.rows[kind, python] = pl.DataFrame(rows)
     return columns
 
 
@@ -75,8 +74,13 @@ _SAMPLE = 64 << 10
 """Bytes that are searched for them; who writes such times writes them everywhere."""
 
 
-def _gathered(marks: Sequence[Any], at: pl.Series) -> Sequence[Any]:
-    return marks if len(at) == len(marks) else [marks[place] for place in at.to_list()]
+def _chosen(
+    marks: Sequence[Any], places: pl.Series | None, wanted: list[bool]
+) -> tuple[Sequence[Any], pl.Series]:
+    """Choose marks; `places` are theirs, or None where they are all there are."""
+    at = pl.Series(wanted, dtype=pl.Boolean).arg_true()
+    chosen = marks if len(at) == len(marks) else list(compress(marks, wanted))
+    return chosen, at if places is None else places.gather(at)
 
 
 def _columns(marks: Sequence[Timed]) -> dict[str, pl.Series]:
@@ -93,8 +97,8 @@ def _times(values: Sequence[Any], run: Run[Mark], at: pl.Series, name: str) -> p
             return nanoseconds(values)
         except ImpreciseError:
             pass
-    times = _gathered(run.times, at)
-    return nanoseconds_of_text([bytes(getattr(text, name)).decode() for text in times])
+    times = [getattr(run.times[place], name) for place in at.to_list()]
+    return nanoseconds_of_text([bytes(time).decode() for time in times])
 
 
 def _argument_columns(args: Sequence[Args]) -> dict[str, pl.Series]:
