@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import fgtrace
 from fgtrace.analysis.summary import summarise
 from fgtrace.errors import ExitCode, FgtraceError
+from fgtrace.frames import schema
 from fgtrace.frames.notes import Note
 from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.store import save_run
@@ -21,6 +23,9 @@ from fgtrace.opening import analysed, open_trace
 from fgtrace.readers.inputs import open_input
 from fgtrace.readers.kineto import read_kineto
 from fgtrace.readers.recorded import PartSource
+
+CUT_OFF = gzip.compress(b'{"schemaVersion": 1, "traceEvents": [')[:30]
+"""The beginning of a trace from which nothing can be read."""
 
 
 def read(path):
@@ -173,7 +178,7 @@ def test_a_damaged_part_is_a_warning_and_the_others_are_read(new_trace, tmp_path
     folder = tmp_path / "job"
     write_ranks(new_trace, folder, 1, 2, 3, 4)
     whole = (folder / "rank2.json").read_bytes()
-    (folder / "rank2.json").write_bytes(b'{"traceEvents": [{"ph": "X", oops}]}')
+    (folder / "rank2.json").write_bytes(CUT_OFF)
     (folder / "rank3.json").write_bytes(b"")
     opened = open_trace(folder)
     assert opened.parts["source"].to_list() == ["rank1.json", "rank4.json"]
@@ -187,10 +192,10 @@ def test_a_damaged_part_is_a_warning_and_the_others_are_read(new_trace, tmp_path
 
 def test_a_folder_of_damaged_parts_only_is_the_first_one_s_error(tmp_path):
     for name in ("b", "a"):
-        (tmp_path / f"{name}.json").write_bytes(b'{"traceEvents": [{"ph": "X", oops}]}')
+        (tmp_path / f"{name}.json").write_bytes(CUT_OFF)
     with pytest.raises(FgtraceError, match=r"a\.json") as raised:
         open_trace(tmp_path)
-    assert raised.value.kind == "not-json"
+    assert raised.value.kind == "truncated"
 
 
 def test_a_folder_without_a_recording_says_what_was_looked_for_and_found(tmp_path):
@@ -374,36 +379,43 @@ def test_launch_attributes_follow_their_kernels_into_the_trace(new_trace):
 def test_attributes_of_operators_follow_them_into_the_trace(new_trace):
     parts = []
     for size in (4, 8):
-        builder = new_trace().kernel("k", 100, 50, 5)
-        builder.op("aten::add", 0, 10, **{"Input Dims": [[size]]})
-        parts.append(PartSource(read(builder.write(f"{size}.json")), str(size)))
+        recorded = read(new_trace().kernel("k", 100, 50, 5).op("a", 0, 10).write(f"{size}.json"))
+        shapes = [{"event_id": 0, "input_shapes": f"[[{size}]]"}]
+        attributes = pl.LazyFrame(shapes, schema=schema.OP_ATTRIBUTES)
+        parts.append(PartSource(replace(recorded, op_attributes=attributes), str(size)))
     opened = analysed(parts, source="two", provenance=Provenance())
     ops = opened.events.filter(pl.col("kind") == "op").select("event_id").collect()
     attributes = opened.op_attributes.select("event_id", "input_shapes").collect()
     assert attributes.rows() == list(zip(ops["event_id"], ["[[4]]", "[[8]]"], strict=True))
 
 
-def test_the_documents_of_one_file_are_parts_of_their_own(new_trace, tmp_path):
-    def text(*names):
-        builder = new_trace()
-        for name in names:
-            builder.kernel(name, 1000, 9000, 10)
-        return builder.text()
-
-    folder = tmp_path / "job"
-    folder.mkdir()
-    (folder / "a.json").write_text(text("k0") + text("k1"))
-    (folder / "b.json").write_text(text("k2"))
-    opened = open_trace(folder)
+def test_the_documents_of_one_file_are_parts_of_their_own(new_trace):
+    first, second, other = (
+        read(new_trace().kernel(name, 1000, 9000, 10).write(f"{name}.json"))
+        for name in ("k0", "k1", "k2")
+    )
+    later = second.events.with_columns(
+        pl.col("event_id") + 2, pl.col("parent_id") + 2, part=pl.lit(1, pl.UInt32)
+    )
+    both = replace(
+        first,
+        events=pl.concat([first.events, later]),
+        notes=[Note("warning", "second-document", 1, "another")],
+    )
+    opened = analysed(
+        [PartSource(both, "a.json"), PartSource(other, "b.json")],
+        source="job",
+        provenance=Provenance(),
+    )
     assert opened.parts.select("part", "source", "process").rows() == [
         (0, "a.json", "1"),
         (1, "a.json", "1"),
         (2, "b.json", "1"),
     ]
     assert kernels_by_part(opened) == [("k0", 0), ("k1", 1), ("k2", 2)]
+    assert opened.events.select("event_id").collect()["event_id"].to_list() == list(range(6))
     assert opened.links["launch_event_id"].n_unique() == 3
-    part = opened.notes.filter(kind="second-document")["part"]
-    assert part.to_list() == [0]
+    assert opened.notes.filter(kind="second-document")["part"].to_list() == [0]
 
 
 def test_what_was_collected_of_events_stays_when_other_fields_change(trace):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from fgtrace.analysis.around import INTERVAL
 from fgtrace.analysis.intervals import own_length
-from fgtrace.frames.nesting import HOST
+from fgtrace.frames.nesting import HOST, nest
 from fgtrace.frames.trace import Trace
 
 TREE = pl.Schema(
@@ -70,16 +71,17 @@ def tree_report(trace: Trace) -> pl.DataFrame:
 def _with_paths(trace: Trace) -> pl.DataFrame:
     # A path's id is the smallest event_id in it. Level by level, events share a path that share
     # their name and their parents' path.
-    host = (
+    rows = (
         trace.events.filter(
             pl.col("kind").is_in(HOST),
-            pl.col("depth").is_not_null(),
+            pl.col("dur_ns").is_not_null(),
             # An allocation takes no time, and nothing is inside it.
             (pl.col("kind") != "memory") | (pl.col("dur_ns") > 0),
         )
-        .select("event_id", "parent_id", "depth", "kind", "name", "start_ns", "dur_ns")
+        .select(*INTERVAL, "kind", "name")
         .collect()
     )
+    host = nest(rows).drop("part", "process", "thread")
     is_range = pl.col("kind") == "range"
     name = pl.col("name").cast(pl.String).str.replace(_NUMBER, "${1}*").cast(pl.Categorical())
     named = pl.concat([host.filter(~is_range), host.filter(is_range).with_columns(name)])

@@ -28,6 +28,7 @@ def _made(rows: Sequence[tuple[str, str, str | None, int, int, int | None]]) -> 
     events = pl.concat([schema.EVENTS.to_frame(), nest(events)], how="diagonal")
     frames = {name: columns.to_frame() for name, columns in FRAMES.items()}
     lazy = {name: columns.to_frame().lazy() for name, columns in LAZY_FRAMES.items()}
+    frames["parts"] = pl.DataFrame([{"part": 0, "source": "made"}], schema=schema.PARTS)
     trace = Trace("made", Provenance(), **frames, **(lazy | {"events": events.lazy()}))
     return trace.having(links=link(trace)[0])
 
