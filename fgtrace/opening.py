@@ -22,7 +22,7 @@ from fgtrace.frames import schema
 from fgtrace.frames.notes import Note, notes_frame
 from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.store import MANIFEST, load_run
-from fgtrace.frames.trace import Trace
+from fgtrace.frames.trace import LAZY_FRAMES, Trace
 from fgtrace.readers.detect import KINETO, Format, recognise
 from fgtrace.readers.inputs import Input, Progress, not_readable, open_input, unreadable
 from fgtrace.readers.kineto import read_kineto
@@ -114,7 +114,7 @@ def _open_stream(stream: Path | int, name: str, progress: Progress | None) -> Tr
     with _spooled(stream, name, progress) as file:
         path = Path(f"/dev/fd/{file.fileno()}")
         try:
-            return replace(_open_file(path, name, progress), source=name)
+            return _open_file(path, name, progress).having(source=name)
         except FgtraceError as error:
             raise FgtraceError(
                 error.message.replace(str(path), name),
@@ -261,38 +261,34 @@ def analysed(
 ) -> Trace:
     """Make one trace of recordings: links and calls are found, notes collected.
 
-    Each recording becomes a part, numbered in the given order, with its own clock. Process,
+    Each recording becomes a part, or one for each document in its file, numbered in the given
+    order, with its own clock. Process,
     device and correlation numbers mean something only within a part. Frames that are not given
     are empty. The caller's notes come first, then the readers', then the analyses'.
     """
-    events, attributes = _joined([part.recorded for part in parts])
-    part_rows = _part_rows(parts)
-    links, link_notes = link(events)
-    calls, call_notes = find_calls(events, part_rows)
-    reader_notes = [
-        Note(note.level, note.kind, note.count, note.message, note.option, number)
-        for number, part in enumerate(parts)
-        for note in part.recorded.notes
-    ]
-    return Trace(
+    placed = _placed(parts)
+    trace = Trace(
         source=source,
         provenance=provenance,
-        parts=part_rows,
-        events=events,
-        links=links,
-        calls=calls,
+        parts=_part_rows(placed),
+        events=_together(placed, "events"),
+        links=schema.LINKS.to_frame(),
+        calls=schema.CALLS.to_frame(),
         samples=schema.SAMPLES.to_frame() if samples is None else samples,
         witnesses=schema.WITNESSES.to_frame() if witnesses is None else witnesses,
         calibration=schema.CALIBRATION.to_frame() if calibration is None else calibration,
-        notes=notes_frame(
-            [
-                *notes,
-                *reader_notes,
-                *(note for note in (*link_notes, *call_notes) if _matters(note, parts, provenance)),
-            ]
-        ),
-        launch_attributes=attributes.lazy(),
+        notes=schema.NOTES.to_frame(),
+        launch_attributes=_together(placed, "launch_attributes"),
+        op_attributes=_together(placed, "op_attributes"),
     )
+    links, link_notes = link(trace)
+    calls, call_notes = find_calls(trace)
+    told = [
+        *notes,
+        *(replace(note, part=one.first_part) for one in placed for note in one.recorded.notes),
+        *(note for note in (*link_notes, *call_notes) if _matters(note, parts, provenance)),
+    ]
+    return trace.having(links=links, calls=calls, notes=notes_frame(told))
 
 
 def _matters(note: Note, parts: Sequence[PartSource], provenance: Provenance) -> bool:
@@ -303,53 +299,81 @@ def _matters(note: Note, parts: Sequence[PartSource], provenance: Provenance) ->
     return not (on_host and note.kind == "no-device-activity")
 
 
-def _joined(recordings: Sequence[Recorded]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    events = [schema.EVENTS.to_frame()]
-    attributes = [schema.LAUNCH_ATTRIBUTES.to_frame()]
-    first = 0
-    for number, recorded in enumerate(recordings):
-        shifted = pl.col("event_id") + first
-        events.append(
-            recorded.events.with_columns(
-                shifted,
-                pl.col("parent_id") + first,
-                part=pl.lit(number, pl.UInt32),
+@dataclass(frozen=True)
+class _Placed:
+    """A recording, and the first of its events and parts among those of all."""
+
+    source: PartSource
+    first_event: int
+    first_part: int
+    parts: int
+    rank: int | None
+
+    @property
+    def recorded(self) -> Recorded:
+        return self.source.recorded
+
+
+def _placed(sources: Sequence[PartSource]) -> list[_Placed]:
+    placed = []
+    events = parts = 0
+    for source in sources:
+        height, last, rank = (
+            source.recorded.events.select(
+                pl.len(), pl.col("part").max().fill_null(0), pl.col("rank").first()
             )
+            .collect()
+            .row(0)
         )
-        attributes.append(recorded.launch_attributes.with_columns(shifted))
-        first += recorded.events.height
-    return (
-        pl.concat(events).cast(schema.EVENTS),
-        pl.concat(attributes).cast(schema.LAUNCH_ATTRIBUTES),
-    )
+        placed.append(_Placed(source, events, parts, last + 1, rank))
+        events += height
+        parts += last + 1
+    return placed
 
 
-def _part_rows(parts: Sequence[PartSource]) -> pl.DataFrame:
-    return pl.DataFrame(
-        [
+def _together(placed: Sequence[_Placed], name: str) -> pl.LazyFrame:
+    columns = LAZY_FRAMES[name]
+    frames = []
+    for one in placed:
+        firsts = {
+            "event_id": one.first_event,
+            "parent_id": one.first_event,
+            "part": one.first_part,
+        }
+        shifted = [pl.col(key) + first for key, first in firsts.items() if first and key in columns]
+        frame: pl.LazyFrame = getattr(one.recorded, name)
+        frames.append(frame.with_columns(shifted) if shifted else frame)
+    return pl.concat(frames) if frames else columns.to_frame().lazy()
+
+
+def _part_rows(placed: Sequence[_Placed]) -> pl.DataFrame:
+    rows = []
+    for one in placed:
+        processes = _processes(one.recorded.events)
+        rows += [
             (
-                number,
-                part.source,
-                _process(part.recorded.events),
-                part.recorded.events["rank"].first() if part.recorded.events.height else None,
-                part.route,
-                part.generation,
-                part.profiler,
+                one.first_part + number,
+                one.source.source,
+                processes.get(number),
+                one.rank,
+                one.source.route,
+                one.source.generation,
+                one.source.profiler,
             )
-            for number, part in enumerate(parts)
-        ],
-        schema=schema.PARTS,
-        orient="row",
-    )
+            for number in range(one.parts)
+        ]
+    return pl.DataFrame(rows, schema=schema.PARTS, orient="row")
 
 
-def _process(events: pl.DataFrame) -> str | None:
+def _processes(events: pl.LazyFrame) -> dict[int, str | None]:
     # A file names its threads' process on every host row; the most frequent one recorded it.
     hosts = (
         events.filter(pl.col("kind").is_in(["op", "runtime", "driver", "range"]))
-        .group_by(pl.col("process").cast(pl.String))
+        .group_by("part", "process")
         .len()
+        .cast({"process": pl.String})
         .sort("len", "process", descending=[True, False])
+        .unique("part", keep="first", maintain_order=True)
+        .collect()
     )
-    processes: list[str | None] = hosts["process"].to_list()
-    return processes[0] if processes else None
+    return dict(hosts.select("part", "process").iter_rows())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.links import device_work
+from fgtrace.analysis.around import INTERVAL
+from fgtrace.analysis.intervals import outermost
 from fgtrace.analysis.readbacks import readbacks
 from fgtrace.frames.nesting import innermost
 from fgtrace.frames.notes import Note
@@ -41,29 +42,23 @@ SLOW_FIRST_CALL = 3
 """A first call of more than this many medians is left out of medians."""
 
 
-def find_calls(events: pl.DataFrame, parts: pl.DataFrame) -> tuple[pl.DataFrame, list[Note]]:
+def find_calls(trace: Trace) -> tuple[pl.DataFrame, list[Note]]:
     """Find the calls of each part by the names of its ranges; nested ones count once."""
-    name = pl.col("name").cast(pl.String)
     ranges = (
-        events.filter(pl.col("kind") == "range", pl.col("dur_ns").is_not_null())
-        .filter(~name.str.contains(PHASE))
-        .with_columns(form=_form(name))
-        .filter(pl.col("form").is_not_null())
-        .filter(pl.col("form") == pl.col("form").min().over("part"))
+        trace.events.filter(pl.col("kind") == "range", pl.col("dur_ns").is_not_null())
+        .select(*INTERVAL, "name")
+        .collect()
     )
-    outermost = ranges.filter(innermost(ranges, ranges)["outer_id"].is_null())
-    named = outermost.select(
-        "part",
-        "start_ns",
-        "dur_ns",
-        range_event_id="event_id",
-        case=_field("case", forms=(0, 1)),
-        range_route=_field("route", forms=(0,)),
-        range_index=_field("index", forms=(0,)).cast(pl.UInt32, strict=False),
-    ).join(parts.select("part", "route", "generation"), on="part", how="left")
+    named = (
+        ranges.join(_forms(ranges["name"].unique()), on="name")
+        .filter(pl.col("form") == pl.col("form").min().over("part"))
+        .join(trace.parts.select("part", "route", "generation"), on="part", how="left")
+    )
     group = ["part", "case", "route"]
     calls = (
-        named.with_columns(route=pl.coalesce("range_route", "route"))
+        outermost(named.sort("event_id"))
+        .rename({"event_id": "range_event_id"})
+        .with_columns(route=pl.coalesce("range_route", "route"))
         .sort("part", "start_ns", "range_event_id")
         .with_columns(order=pl.int_range(pl.len(), dtype=pl.UInt32).over(group))
         .with_columns(
@@ -77,10 +72,23 @@ def find_calls(events: pl.DataFrame, parts: pl.DataFrame) -> tuple[pl.DataFrame,
     return calls, _notes(calls)
 
 
-def _form(name: pl.Expr) -> pl.Expr:
-    return pl.coalesce(
+def _forms(names: pl.Series) -> pl.DataFrame:
+    # The names that mark calls, and what they say of them.
+    name = pl.col("name").cast(pl.String)
+    form = pl.coalesce(
         pl.when(name.str.contains(pattern)).then(pl.lit(number))
         for number, pattern in enumerate(_FORMS)
+    )
+    return (
+        names.to_frame()
+        .filter(~name.str.contains(PHASE))
+        .with_columns(form=form)
+        .filter(pl.col("form").is_not_null())
+        .with_columns(
+            case=_field("case", forms=(0, 1)),
+            range_route=_field("route", forms=(0,)),
+            range_index=_field("index", forms=(0,)).cast(pl.UInt32, strict=False),
+        )
     )
 
 
@@ -105,12 +113,17 @@ def _notes(calls: pl.DataFrame) -> list[Note]:
 
 
 def call_ranges(trace: Trace) -> pl.DataFrame:
-    """Select the events that are the ranges of calls."""
-    return trace.events.join(
-        trace.calls.select(event_id="range_event_id"),
-        on="event_id",
-        how="semi",
-        maintain_order="left",
+    """Select the events that are the ranges of calls, with the columns of `INTERVAL`."""
+    return (
+        trace.events.filter(pl.col("kind") == "range")
+        .select(INTERVAL)
+        .collect()
+        .join(
+            trace.calls.select(event_id="range_event_id"),
+            on="event_id",
+            how="semi",
+            maintain_order="left",
+        )
     )
 
 
@@ -151,17 +164,15 @@ def call_work(trace: Trace) -> pl.DataFrame:
     Columns: `call_id`, `launch_event_id`, `kind`, `dur_ns`, and `readback` of copies from the
     device (null where it cannot be known).
     """
-    starters = trace.links.select(event_id="launch_event_id").unique()
-    starts = trace.events.join(starters, on="event_id", how="semi", maintain_order="left")
+    starters = trace.links.select(event_id="launch_event_id")
+    starts = trace.api_calls.join(starters, on="event_id", how="semi", maintain_order="left")
     owners = owning_calls(trace, starts)
     return (
         trace.links.select("launch_event_id", event_id="device_event_id")
         .join(owners.rename({"event_id": "launch_event_id"}), on="launch_event_id")
-        .join(device_work(trace.events).select("event_id", "kind", "dur_ns"), on="event_id")
+        .join(trace.device_work.select("event_id", "kind", "dur_ns"), on="event_id")
         .join(
-            readbacks(trace.events, trace.links).select(
-                "readback", event_id="device_event_id", is_dtoh=True
-            ),
+            readbacks(trace).select("readback", event_id="device_event_id", is_dtoh=True),
             on="event_id",
             how="left",
         )
@@ -185,7 +196,7 @@ COUNTS = ("kernel_count", "copy_count", "readback_count", "device_time_ns")
 
 def counts_or_zero(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
     """Fill counts that a join left null: 0 where the part has device work, else not known."""
-    recorded = device_work(trace.events).select("part").unique()
+    recorded = trace.device_work.select("part").unique()
     no_work = pl.col("kernel_count").is_null() & pl.col("device_recorded")
     return rows.join(
         recorded.with_columns(device_recorded=True), on="part", how="left", maintain_order="left"

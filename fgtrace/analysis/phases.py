@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from fgtrace.analysis.around import INTERVAL
 from fgtrace.analysis.calls import (
     COUNTS,
     PHASE,
@@ -67,12 +68,10 @@ def phases_report(trace: Trace) -> pl.DataFrame:
 
 
 def _phase_ranges(trace: Trace) -> pl.DataFrame:
-    name = pl.col("name").cast(pl.String).str.extract(PHASE, 1)
-    return (
-        trace.events.filter(pl.col("kind") == "range")
-        .with_columns(phase=name.replace(_OLD_NAMES))
-        .filter(pl.col("phase").is_not_null())
-    )
+    ranges = trace.events.filter(pl.col("kind") == "range").select(*INTERVAL, "name").collect()
+    phase = pl.col("name").cast(pl.String).str.extract(PHASE, 1).replace(_OLD_NAMES)
+    names = ranges.select(pl.col("name").unique()).with_columns(phase=phase).drop_nulls("phase")
+    return ranges.join(names, on="name", maintain_order="left")
 
 
 def _host_times(trace: Trace, ranges: pl.DataFrame) -> pl.DataFrame:
@@ -111,14 +110,13 @@ def _host_times(trace: Trace, ranges: pl.DataFrame) -> pl.DataFrame:
 def _device_work(trace: Trace, ranges: pl.DataFrame) -> pl.DataFrame:
     work = call_work(trace)
     starters = work.select(event_id="launch_event_id").unique()
-    starts = trace.events.join(starters, on="event_id", how="semi", maintain_order="left")
+    starts = trace.api_calls.join(starters, on="event_id", how="semi", maintain_order="left")
     phases = _phases_around(starts, ranges).rename({"event_id": "launch_event_id"})
     return work.join(phases, on="launch_event_id").group_by("call_id", "phase").agg(counts())
 
 
 def _waiting(trace: Trace, ranges: pl.DataFrame) -> pl.DataFrame:
-    found = waits(trace.events, trace.links).select("event_id")
-    waiting = trace.events.join(found, on="event_id", how="semi", maintain_order="left")
+    waiting = trace.api_calls.join(waits(trace), on="event_id", how="semi", maintain_order="left")
     return (
         waiting.with_columns(call_id=innermost(waiting, call_ranges(trace))["outer_id"])
         .join(_phases_around(waiting, ranges), on="event_id")
