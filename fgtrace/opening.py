@@ -337,7 +337,6 @@ def _together(placed: Sequence[_Placed], name: str) -> pl.LazyFrame:
     for one in placed:
         firsts = {
             "event_id": one.first_event,
-            "parent_id": one.first_event,
             "part": one.first_part,
         }
         shifted = [pl.col(key) + first for key, first in firsts.items() if first and key in columns]

@@ -8,19 +8,16 @@ HOST = ("op", "runtime", "driver", "range", "python", "overhead", "memory")
 """The kinds that happen on a thread of the host and can lie inside each other."""
 
 
-def nest(events: pl.DataFrame, around: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Fill `depth` and `parent_id` of host events from the intervals on their thread.
+def nest(events: pl.DataFrame) -> pl.DataFrame:
+    """Add `depth` and `parent_id` of host events, from the intervals on their thread.
 
-    The parent is the innermost enclosing event. Events that cross each other enclose neither.
-    `around` are events that begin earlier and may enclose some of these.
+    `parent_id` (UInt32) is the `event_id` of the innermost enclosing event, `depth` (UInt16) the
+    number of those around. Events that cross each other enclose neither; other kinds have nulls.
     """
     host = events.filter(pl.col("kind").is_in(HOST))
-    rows = host.select(*_INTERVAL, wanted=True, encloses=True)
-    if around is not None:
-        rows = pl.concat([around.select(*_INTERVAL, wanted=False, encloses=True), rows])
-    nested = _innermost(rows).rename({"outer_id": "parent_id"})
-    return events.drop("depth", "parent_id", strict=False).join(
-        nested, on="event_id", how="left", maintain_order="left"
+    nested = _innermost(host.select(*_INTERVAL, wanted=True, encloses=True))
+    return events.join(
+        nested.rename({"outer_id": "parent_id"}), on="event_id", how="left", maintain_order="left"
     )
 
 

@@ -94,6 +94,8 @@ def _cut(device: pl.DataFrame) -> pl.DataFrame:
     rows = ordered.with_columns(cut_ns=after - pl.col("start_ns")).filter(
         after > pl.col("start_ns"), pl.col("end_ns") - after > _OVERLAP_NS
     )
+    if rows.is_empty():
+        return rows
     inside = pl.repeat(0, rows.height, dtype=pl.UInt32, eager=True)
     for ahead in range(1, _LOOK_AHEAD + 1):
         later = ordered[(rows["row"] + ahead).clip(upper_bound=ordered.height - 1)]

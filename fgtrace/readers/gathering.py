@@ -146,9 +146,7 @@ class Gathering:
         numbered = self._order.numbered(patches, metadata.rank)
         used = device["device"].drop_nulls()
         return Recorded(
-            events=numbered.with_columns(
-                depth=pl.lit(None, pl.UInt16), parent_id=pl.lit(None, pl.UInt32)
-            ).select(EVENTS.names()),
+            events=numbered.select(EVENTS.names()),
             places=numbered.select("place", "event_id", "kind"),
             launch_attributes=LAUNCH_ATTRIBUTES.to_frame().lazy(),
             op_attributes=OP_ATTRIBUTES.to_frame().lazy(),

@@ -61,11 +61,7 @@ _HIP_COPY_KINDS = {"0": "HtoH", "1": "HtoD", "2": "DtoH", "3": "DtoD"}
 TYPED = pl.Schema(
     {
         "place": pl.UInt32(),
-        **{
-            name: kind
-            for name, kind in EVENTS.items()
-            if name not in ("event_id", "rank", "depth", "parent_id")
-        },
+        **{name: kind for name, kind in EVENTS.items() if name not in ("event_id", "rank")},
     }
 )
 """Events before they are numbered and nested: `place` is their place in the file, `part` the

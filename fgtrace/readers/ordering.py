@@ -18,9 +18,7 @@ from fgtrace.frames.schema import EVENTS
 from fgtrace.readers.inputs import unreadable
 from fgtrace.readers.kinds import TYPED
 
-NUMBERED = pl.Schema(
-    {**{k: v for k, v in EVENTS.items() if k not in ("depth", "parent_id")}, "place": pl.UInt32()}
-)
+NUMBERED = pl.Schema({**EVENTS, "place": pl.UInt32()})
 """The columns of `EVENTS`, and the event's place in the file."""
 
 _BATCH = 500_000
