@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.around import INTERVAL
+from fgtrace.analysis.around import THREAD, around_in
 from fgtrace.analysis.intervals import outermost
 from fgtrace.analysis.readbacks import readbacks
-from fgtrace.frames.nesting import innermost
 from fgtrace.frames.notes import Note
 from fgtrace.frames.schema import CALLS
 from fgtrace.frames.trace import Trace
@@ -44,11 +43,7 @@ SLOW_FIRST_CALL = 3
 
 def find_calls(trace: Trace) -> tuple[pl.DataFrame, list[Note]]:
     """Find the calls of each part by the names of its ranges; nested ones count once."""
-    ranges = (
-        trace.events.filter(pl.col("kind") == "range", pl.col("dur_ns").is_not_null())
-        .select(*INTERVAL, "name")
-        .collect()
-    )
+    ranges = trace.ranges.drop_nulls("dur_ns")
     named = (
         ranges.join(_forms(ranges["name"].unique()), on="name")
         .filter(pl.col("form") == pl.col("form").min().over("part"))
@@ -113,17 +108,12 @@ def _notes(calls: pl.DataFrame) -> list[Note]:
 
 
 def call_ranges(trace: Trace) -> pl.DataFrame:
-    """Select the events that are the ranges of calls, with the columns of `INTERVAL`."""
-    return (
-        trace.events.filter(pl.col("kind") == "range")
-        .select(INTERVAL)
-        .collect()
-        .join(
-            trace.calls.select(event_id="range_event_id"),
-            on="event_id",
-            how="semi",
-            maintain_order="left",
-        )
+    """Select the ranges of calls."""
+    return trace.ranges.join(
+        trace.calls.select(event_id="range_event_id"),
+        on="event_id",
+        how="semi",
+        maintain_order="left",
     )
 
 
@@ -135,10 +125,10 @@ def owning_calls(trace: Trace, host_events: pl.DataFrame) -> pl.DataFrame:
     `call_id`, the call's `range_event_id`, for the host events that belong to one.
     """
     ranges = call_ranges(trace)
-    on_thread = innermost(host_events, ranges).select("event_id", call_id="outer_id")
-    threads = ranges.select("part", "process", "thread").unique()
+    on_thread = host_events.select("event_id", call_id=around_in(ranges, host_events))
+    threads = ranges.select(THREAD).unique()
     elsewhere = (
-        host_events.join(threads, on=["part", "process", "thread"], how="anti")
+        host_events.join(threads, on=THREAD, how="anti")
         .sort("start_ns", "event_id")
         .join_asof(
             ranges.sort("start_ns", "event_id").select(

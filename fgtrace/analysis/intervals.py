@@ -53,7 +53,7 @@ def covered_length(windows: pl.DataFrame, events: pl.DataFrame, by: Sequence[str
 def own_length(events: pl.DataFrame, outer: str) -> pl.Series:
     """Say how long each event lasts without what is inside it.
 
-    `outer` holds the `event_id` of the innermost one around each, as `innermost` finds it. A value
+    `outer` holds the `event_id` of the innermost one around each, as `nest` finds it. A value
     an event, in their order; null where it has no duration.
     """
     # Of two events inside the same one neither encloses the other. So in order of their starts
@@ -93,12 +93,11 @@ def outermost(events: pl.DataFrame) -> pl.DataFrame:
 
 def _pieces(events: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
     # Sorted by start, an interval adds what lies beyond the furthest end so far.
-    order = ["start_ns", "end_ns"]
-    covered = pl.col("furthest_ns").shift(1).over(by, order_by=order)
-    begin = pl.max_horizontal("start_ns", covered)
+    furthest = pl.col("end_ns").cum_max().shift(1).over(by)
+    begin = pl.max_horizontal("start_ns", furthest)
     return (
         events.filter(pl.col("dur_ns") >= 0, pl.col("start_ns").is_not_null())
         .select(*by, "start_ns", end_ns=pl.col("start_ns") + pl.col("dur_ns"))
-        .with_columns(furthest_ns=pl.col("end_ns").cum_max().over(by, order_by=order))
+        .sort("start_ns")
         .select(*by, begin_ns=begin, length_ns=(pl.col("end_ns") - begin).clip(lower_bound=0))
     )

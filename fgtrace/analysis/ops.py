@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.around import INTERVAL
+from fgtrace.analysis.around import INTERVAL, around_in
 from fgtrace.analysis.intervals import own_length, union_length
 from fgtrace.analysis.links import launches
-from fgtrace.frames.nesting import innermost
+from fgtrace.frames.nesting import nest
 from fgtrace.frames.trace import Trace
 
 OPS = pl.Schema(
@@ -33,10 +33,10 @@ def ops_report(trace: Trace) -> pl.DataFrame:
     """
     thread = ["part", "process", "thread"]
     ops = trace.events.filter(pl.col("kind") == "op").select(*INTERVAL, "name").collect()
-    ops = ops.with_columns(outer_id=innermost(ops, ops)["outer_id"])
+    ops = nest(ops)
     duration = pl.col("dur_ns")
     by_name = (
-        ops.with_columns(own_length(ops, "outer_id"))
+        ops.with_columns(own_length(ops, "parent_id"))
         .group_by("name")
         .agg(
             count=pl.len(),
@@ -85,7 +85,8 @@ def _device_work(trace: Trace, ops: pl.DataFrame) -> pl.DataFrame:
 def _launches(trace: Trace, ops: pl.DataFrame) -> pl.DataFrame:
     names = ops.select("name", outer_id="event_id")
     return (
-        innermost(launches(trace), ops)
+        around_in(ops, launches(trace))
+        .to_frame()
         .join(names, on="outer_id")
         .group_by("name")
         .agg(launch_count=pl.len())

@@ -78,7 +78,7 @@ def _with_paths(trace: Trace) -> pl.DataFrame:
             # An allocation takes no time, and nothing is inside it.
             (pl.col("kind") != "memory") | (pl.col("dur_ns") > 0),
         )
-        .select(*INTERVAL, "kind", "name")
+        .select(*INTERVAL, "name")
         .collect()
     )
     host = nest(rows).drop("part", "process", "thread")

@@ -20,7 +20,6 @@ _DEVICE_WORK = (
     "dur_ns",
     "device",
     "correlation",
-    "external_id",
     "bytes",
     "copy_kind",
 )
@@ -33,7 +32,16 @@ _API_CALLS = (
     "start_ns",
     "dur_ns",
     "correlation",
-    "external_id",
+)
+_RANGES = (
+    "event_id",
+    "part",
+    "kind",
+    "name",
+    "process",
+    "thread",
+    "start_ns",
+    "dur_ns",
 )
 
 
@@ -72,6 +80,11 @@ class Trace:
         """The calls into the device's API, in order; without the columns of device work."""
         return self._collected(schema.HOST_API, _API_CALLS)
 
+    @cached_property
+    def ranges(self) -> pl.DataFrame:
+        """The named ranges on the host, in order; without the columns of device work."""
+        return self._collected(("range",), _RANGES)
+
     def _collected(self, kinds: tuple[str, ...], columns: tuple[str, ...]) -> pl.DataFrame:
         return self.events.filter(pl.col("kind").is_in(kinds)).select(columns).collect()
 
@@ -79,7 +92,7 @@ class Trace:
         """Give the trace with other fields; what was collected of its events stays collected."""
         other = replace(self, **fields)
         if other.events is self.events:
-            names = ("device_work", "api_calls")
+            names = ("device_work", "api_calls", "ranges")
             vars(other).update((name, vars(self)[name]) for name in names if name in vars(self))
         return other
 
