@@ -40,10 +40,15 @@ def read_kineto(source: Input, *, path: Path | None = None, raw_times: bool = Fa
     )
     if path is None:
         return recorded
-    return replace(recorded, op_attributes=_when_asked(path, recorded.places))
+    return replace(recorded, op_attributes=attributes_when_asked(path, recorded.places))
 
 
-def _when_asked(path: Path, places: pl.LazyFrame) -> pl.LazyFrame:
+def attributes_when_asked(path: Path, places: pl.LazyFrame) -> pl.LazyFrame:
+    """Give the `op_attributes` of a file, which are read from it when they are collected.
+
+    `places` says which event is where (`Recorded.places`). If the file has changed by then, that is
+    an error of the kind `changed`.
+    """
     before = _state(path)
 
     def read() -> pl.DataFrame:
