@@ -245,6 +245,14 @@ def show(*arguments, **options):
     )
 
 
+@pytest.mark.parametrize("place", ["trace.json", "."])
+def test_raw_times_are_kept_where_they_are_asked_for(trace, place):
+    path = trace.op("backwards", 100, -50).write().parent / place
+    for raw_times, duration in ((False, None), (True, -50)):
+        events = open_trace(path, raw_times=raw_times).events.collect()
+        assert events["dur_ns"].to_list() == [duration]
+
+
 def test_standard_input_is_read_like_a_file_and_nothing_of_it_is_left(trace, tmp_path):
     path = trace.kernel("k", 0, 5000, 10).write()
     data = path.read_bytes()

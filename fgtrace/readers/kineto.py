@@ -40,11 +40,19 @@ def read_kineto(source: Input, *, path: Path | None = None, raw_times: bool = Fa
     )
     if path is None:
         return recorded
-    return replace(
-        recorded,
-        launch_attributes=_when_asked(path, recorded.places, "kernel", read_launches),
-        op_attributes=_when_asked(path, recorded.places, "op", read_calls),
-    )
+    return replace(recorded, **attributes_when_asked(path, recorded.places))
+
+
+def attributes_when_asked(path: Path, places: pl.LazyFrame) -> dict[str, pl.LazyFrame]:
+    """Give the `launch_attributes` and `op_attributes` of a file, read when they are collected.
+
+    `places` says which event is where (`Recorded.places`). If the file has changed by then, that is
+    an error of the kind `changed`.
+    """
+    return {
+        "launch_attributes": _when_asked(path, places, "kernel", read_launches, LAUNCH_ATTRIBUTES),
+        "op_attributes": _when_asked(path, places, "op", read_calls, OP_ATTRIBUTES),
+    }
 
 
 def _when_asked(
@@ -52,6 +60,7 @@ def _when_asked(
     places: pl.LazyFrame,
     kind: str,
     read_attributes: Callable[[Input, pl.DataFrame], pl.DataFrame],
+    schema: pl.Schema,
 ) -> pl.LazyFrame:
     before = _state(path)
 
@@ -66,7 +75,6 @@ def _when_asked(
         with open_input(path) as source, _no_collection():
             return read_attributes(source, of_kind.collect())
 
-    schema = LAUNCH_ATTRIBUTES if kind == "kernel" else OP_ATTRIBUTES
     return pl.defer(read, schema=schema)
 
 
