@@ -96,7 +96,10 @@ def _open_cached(path: Path, how: _How) -> Trace:
     if (found := load(key)) is None:
         return _open_file(path, str(path), how, key)
     trace, places = found
-    return trace.having(**attributes_when_asked(path, places))
+    attributes = attributes_when_asked(path, places)
+    return trace.having(
+        launch_attributes=attributes.of_launches, op_attributes=attributes.of_operators
+    )
 
 
 def _open_file(path: Path, name: str, how: _How, key: Key | None = None) -> Trace:

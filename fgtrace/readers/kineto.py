@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -40,19 +41,29 @@ def read_kineto(source: Input, *, path: Path | None = None, raw_times: bool = Fa
     )
     if path is None:
         return recorded
-    return replace(recorded, **attributes_when_asked(path, recorded.places))
+    attributes = attributes_when_asked(path, recorded.places)
+    return replace(
+        recorded, launch_attributes=attributes.of_launches, op_attributes=attributes.of_operators
+    )
 
 
-def attributes_when_asked(path: Path, places: pl.LazyFrame) -> dict[str, pl.LazyFrame]:
-    """Give the `launch_attributes` and `op_attributes` of a file, read when they are collected.
+class Attributes(NamedTuple):
+    """What is read when it is collected: `LAUNCH_ATTRIBUTES` and `OP_ATTRIBUTES`."""
+
+    of_launches: pl.LazyFrame
+    of_operators: pl.LazyFrame
+
+
+def attributes_when_asked(path: Path, places: pl.LazyFrame) -> Attributes:
+    """Give the attributes of a file's launches and operators; the file is read when they are.
 
     `places` says which event is where (`Recorded.places`). If the file has changed by then, that is
     an error of the kind `changed`.
     """
-    return {
-        "launch_attributes": _when_asked(path, places, "kernel", read_launches, LAUNCH_ATTRIBUTES),
-        "op_attributes": _when_asked(path, places, "op", read_calls, OP_ATTRIBUTES),
-    }
+    return Attributes(
+        _when_asked(path, places, "kernel", read_launches, LAUNCH_ATTRIBUTES),
+        _when_asked(path, places, "op", read_calls, OP_ATTRIBUTES),
+    )
 
 
 def _when_asked(
