@@ -17,6 +17,7 @@ import polars as pl
 
 from fgtrace.analysis.calls import find_calls
 from fgtrace.analysis.links import link
+from fgtrace.cache import Key, key_of, load, store
 from fgtrace.errors import FgtraceError
 from fgtrace.frames import schema
 from fgtrace.frames.notes import Note, notes_frame
@@ -25,7 +26,7 @@ from fgtrace.frames.store import MANIFEST, load_run
 from fgtrace.frames.trace import LAZY_FRAMES, Trace
 from fgtrace.readers.detect import KINETO, Format, recognise
 from fgtrace.readers.inputs import Input, Progress, not_readable, open_input, unreadable
-from fgtrace.readers.kineto import read_kineto
+from fgtrace.readers.kineto import attributes_when_asked, read_kineto
 from fgtrace.readers.recorded import PartSource, Recorded
 
 RUN_SUFFIX = ".fgtrace"
@@ -36,25 +37,43 @@ _LISTED = 5  # names in a message
 _CHUNK = 1 << 20
 
 
-def _read_kineto(source: Input, path: Path) -> Recorded:
-    return read_kineto(source, path=path)
+@dataclass(frozen=True)
+class _How:
+    """How files are read."""
+
+    progress: Progress | None
+    raw_times: bool
 
 
-READERS: dict[str, Callable[[Input, Path], Recorded]] = {KINETO: _read_kineto}
+def _read_kineto(source: Input, path: Path, how: _How) -> Recorded:
+    return read_kineto(source, path=path, raw_times=how.raw_times)
+
+
+READERS: dict[str, Callable[[Input, Path, _How], Recorded]] = {KINETO: _read_kineto}
 """The readers, by what `recognise` calls the files that they read."""
 
 
-def open_trace(path: str | PathLike[str], progress: Progress | None = None) -> Trace:
+def open_trace(
+    path: str | PathLike[str],
+    progress: Progress | None = None,
+    *,
+    cache: bool = True,
+    raw_times: bool = False,
+) -> Trace:
     """Open a run, its zip, a profiler's file, a folder of such files, or `-`: standard input.
 
     Files are recognised by their content. In a folder that is no run each recording becomes a
     part, in the order of the names, numbers in them by their value; folders in it are not opened.
-    `progress` is called while files are read.
+    `progress` is called while files are read. With `cache`, a large file that was opened before and
+    is the same still is loaded from the user's cache folder, else kept there (`fgtrace.cache`);
+    folders, runs and standard input never are. `raw_times` keeps times that cannot be
+    (`fgtrace.readers.clocks`); those of a run are as they were when it was recorded.
     """
+    how = _How(progress, raw_times)
     if fspath(path) == STDIN:
         if sys.stdin is None:
             raise not_readable("standard input", OSError(errno.EBADF, "it is closed"))
-        return _open_stream(0, "standard input", progress)
+        return _open_stream(0, "standard input", how)
     found = Path(path)
     try:
         is_pipe, is_folder = found.is_fifo(), found.is_dir()
@@ -62,24 +81,39 @@ def open_trace(path: str | PathLike[str], progress: Progress | None = None) -> T
     except OSError as error:
         raise not_readable(found, error) from None
     if is_pipe:
-        return _open_stream(found, str(found), progress)
+        return _open_stream(found, str(found), how)
     if is_run:
         return load_run(found)
     if is_folder:
-        return _open_folder(found, progress)
-    return _open_file(found, str(found), progress)
+        return _open_folder(found, how)
+    return _open_cached(found, how) if cache else _open_file(found, str(found), how)
 
 
-def _open_file(path: Path, name: str, progress: Progress | None) -> Trace:
-    with open_input(path, progress, name=name) as source:
+def _open_cached(path: Path, how: _How) -> Trace:
+    key = key_of(path, raw_times=how.raw_times)
+    if key is None:
+        return _open_file(path, str(path), how)
+    if (found := load(key)) is None:
+        return _open_file(path, str(path), how, key)
+    trace, places = found
+    return trace.having(**attributes_when_asked(path, places))
+
+
+def _open_file(path: Path, name: str, how: _How, key: Key | None = None) -> Trace:
+    """Read a file; with a `key`, keep what comes of it."""
+    with open_input(path, how.progress, name=name) as source:
         if source.head.startswith(b"PK\x03\x04") and _may_be_run(path):
             return load_run(path)
         known = recognise(source.head)
         if known is None or known.name not in READERS:
             raise _foreign(source, known)
-        recorded = READERS[known.name](source, path)
+        recorded = READERS[known.name](source, path, how)
     short = PurePath(name).name
-    return analysed([PartSource(recorded, short)], source=short, provenance=recorded.provenance)
+    part = PartSource(recorded, short)
+    trace = analysed([part], source=short, provenance=recorded.provenance)
+    if key is not None:
+        store(key, trace, recorded.places)
+    return trace
 
 
 def _may_be_run(path: Path) -> bool:
@@ -109,12 +143,12 @@ def _foreign(source: Input, known: Format | None) -> FgtraceError:
     )
 
 
-def _open_stream(stream: Path | int, name: str, progress: Progress | None) -> Trace:
+def _open_stream(stream: Path | int, name: str, how: _How) -> Trace:
     """Open what comes from a pipe, once it is all there and can be read from any place."""
-    with _spooled(stream, name, progress) as file:
+    with _spooled(stream, name, how.progress) as file:
         path = Path(f"/dev/fd/{file.fileno()}")
         try:
-            return _open_file(path, name, progress).having(source=name)
+            return _open_file(path, name, how).having(source=name)
         except FgtraceError as error:
             raise FgtraceError(
                 error.message.replace(str(path), name),
@@ -163,11 +197,11 @@ class _Contents:
     others: list[str] = field(default_factory=list)
 
 
-def _open_folder(folder: Path, progress: Progress | None) -> Trace:
+def _open_folder(folder: Path, how: _How) -> Trace:
     files, others = _entries(folder)
     found = _Contents(others=others)
     for file in files:
-        _open_part(file, found, progress)
+        _open_part(file, found, how)
     # An empty file beside recordings that is called as they are was to be one.
     names = [*(part.source for part in found.parts), *(name for name, _ in found.lost)]
     endings = {PurePath(name).suffix for name in names}
@@ -208,15 +242,15 @@ def _natural(name: str) -> tuple[list[str | int], str]:
     return [int(word) if place % 2 else word for place, word in enumerate(words)], name
 
 
-def _open_part(file: Path, found: _Contents, progress: Progress | None) -> None:
+def _open_part(file: Path, found: _Contents, how: _How) -> None:
     known = None
     try:
-        with open_input(file, progress) as source:
+        with open_input(file, how.progress) as source:
             known = recognise(source.head)
             if known is None or known.name not in READERS:
                 found.others.append(f"{file.name} ({known.name})" if known else file.name)
                 return
-            found.parts.append(PartSource(READERS[known.name](source, file), file.name))
+            found.parts.append(PartSource(READERS[known.name](source, file, how), file.name))
     except FgtraceError as error:
         if known is None:
             found.unopened.append((file.name, error))
@@ -337,7 +371,6 @@ def _together(placed: Sequence[_Placed], name: str) -> pl.LazyFrame:
     for one in placed:
         firsts = {
             "event_id": one.first_event,
-            "parent_id": one.first_event,
             "part": one.first_part,
         }
         shifted = [pl.col(key) + first for key, first in firsts.items() if first and key in columns]

@@ -153,8 +153,9 @@ def _frame(path: Path, name: str, read: Callable[[str], bytes], manifest: Manife
         frame = pl.read_parquet(data)
     except pl.exceptions.PolarsError as error:
         raise _damaged(path, f"{name}.parquet: {error}") from None
-    _check_columns(path, name, frame.schema, (FRAMES | LAZY_FRAMES)[name])
-    return frame
+    columns = (FRAMES | LAZY_FRAMES)[name]
+    _check_columns(path, name, frame.schema, columns)
+    return frame.select(columns.names())
 
 
 def _lazy_frame(path: Path, name: str, read: Callable[[str], bytes]) -> pl.LazyFrame:
@@ -167,7 +168,7 @@ def _lazy_frame(path: Path, name: str, read: Callable[[str], bytes]) -> pl.LazyF
     except (OSError, pl.exceptions.PolarsError) as error:
         raise _damaged(path, f"{name}.parquet: {error}") from None
     _check_columns(path, name, schema, LAZY_FRAMES[name])
-    return frame
+    return frame.select(LAZY_FRAMES[name].names())
 
 
 def _member(path: Path, name: str, read: Callable[[str], bytes]) -> bytes:
@@ -178,9 +179,10 @@ def _member(path: Path, name: str, read: Callable[[str], bytes]) -> bytes:
 
 
 def _check_columns(path: Path, name: str, found: pl.Schema, expected: pl.Schema) -> None:
-    if found != expected:
-        wrong = sorted(set(found.items()) ^ set(expected.items()), key=str)
-        columns = ", ".join(dict.fromkeys(column for column, _ in wrong)) or "their order"
+    # Columns that are not known come from another version, and do no harm.
+    wrong = [column for column, kind in expected.items() if found.get(column) != kind]
+    if wrong:
+        columns = ", ".join(wrong)
         raise _damaged(path, f"{name}.parquet has other columns than it should: {columns}")
 
 

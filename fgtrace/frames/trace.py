@@ -92,10 +92,12 @@ class Trace:
         """Give the trace with other fields; what was collected of its events stays collected."""
         other = replace(self, **fields)
         if other.events is self.events:
-            names = ("device_work", "api_calls", "ranges")
-            vars(other).update((name, vars(self)[name]) for name in names if name in vars(self))
+            vars(other).update((name, vars(self)[name]) for name in COLLECTED if name in vars(self))
         return other
 
+
+COLLECTED = ("device_work", "api_calls", "ranges")
+"""The frames that a trace collects of its events once, when they are asked for."""
 
 FRAMES = {
     "parts": schema.PARTS,

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from fgtrace.errors import FgtraceError
 from fgtrace.readers.inputs import Input, truncated, unreadable
+from fgtrace.readers.marks import Times
 from fgtrace.readers.pieces import Pieces, ends_document, is_event, last_places, list_ends
 from fgtrace.readers.repair import Salvaged, salvage
 
-
-class HasPhase(Protocol):
-    """An event of which at least the phase is decoded."""
-
-    @property
-    def ph(self) -> object:
-        """What kind of mark it is; None where the object is no event."""
-
-
-Event = TypeVar("Event", bound=HasPhase)
+Event = TypeVar("Event")
 
 
 @dataclass(frozen=True)
@@ -30,20 +23,34 @@ class Run(Generic[Event]):
     """Events that follow each other in a document of the file."""
 
     events: list[Event]
+    text: bytes
     document: int
     offset: int
     """Where their text begins, in bytes of the decompressed file."""
-    salvaged: Salvaged[Event] | None = None
+    salvaged: Salvaged[tuple[Event, Times]] | None = None
     """How they were read, where their text was damaged."""
+
+    @cached_property
+    def times(self) -> list[Times]:
+        """The text of the events' times."""
+        if self.salvaged is not None:
+            return [times for _, times in self.salvaged.events]
+        return _TIMES.decode(_listed(self.text))
+
+
+_TIMES = msgspec.json.Decoder(list[Times])
 
 
 class EventStream(Generic[Event]):
-    """Decodes a trace's events, piece by piece; what is told of the whole is set at the end."""
+    """Decodes a trace's events, piece by piece; what is told of the whole is set at the end.
 
-    def __init__(self, source: Input, event_type: type[Event]) -> None:
+    `event_type` is a struct, or a union of tagged ones; what it does not take is no event.
+    """
+
+    def __init__(self, source: Input, event_type: Any) -> None:
         self._source = source
         self._pieces = Pieces(source.blocks())
-        self._decoder = msgspec.json.Decoder(list[event_type])  # type: ignore[valid-type]
+        self._decoder: msgspec.json.Decoder[list[Event]] = msgspec.json.Decoder(list[event_type])
 
     def __iter__(self) -> Iterator[Run[Event]]:
         """Give all events in the order of the file."""
@@ -60,10 +67,10 @@ class EventStream(Generic[Event]):
                 comma = end is not None and text.rstrip().endswith(b",")
                 events = self._decoded(text)
                 if events is None or comma:
-                    salvaged = salvage(text, self._with_phases)
-                    events = salvaged.events
+                    salvaged = salvage(text, self._with_times)
+                    events = [event for event, _ in salvaged.events]
                     salvaged.fixes["trailing-comma"] += comma
-            yield Run(events, piece.document, piece.offset, salvaged)
+            yield Run(events, text, piece.document, piece.offset, salvaged)
         if not self._pieces.metadata:
             raise _no_events(self._source, self._pieces.begun)
 
@@ -86,14 +93,17 @@ class EventStream(Generic[Event]):
 
     def _decoded(self, text: bytes) -> list[Event] | None:
         try:
-            return self._decoder.decode(b"[" + text.rstrip(b", \t\r\n") + b"]")
+            return self._decoder.decode(_listed(text))
         except msgspec.DecodeError:
             return None
 
-    def _with_phases(self, text: bytes) -> list[Event] | None:
-        """Decode text that may be a part of an event: an object inside of one has no phase."""
+    def _with_times(self, text: bytes) -> list[tuple[Event, Times]] | None:
         events = self._decoded(text)
-        return events if events and all(event.ph is not None for event in events) else None
+        return None if not events else list(zip(events, _TIMES.decode(_listed(text)), strict=True))
+
+
+def _listed(text: bytes) -> bytes:
+    return b"[" + text.rstrip(b", \t\r\n") + b"]"
 
 
 def _list_end(text: bytes, *, last: bool) -> int | None:

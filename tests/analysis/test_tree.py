@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fgtrace.analysis.tree import SEPARATOR, TREE, tree_report
+from fgtrace.frames.nesting import HOST, nest
 from fgtrace.opening import open_trace
 
 
@@ -140,6 +141,6 @@ def test_h200_trees_hold_all_host_time_and_device_work(shared, file):
     work = trace.device_work
     assert outermost["device_time_ns"].sum() == work["dur_ns"].sum()
     assert outermost["kernel_count"].sum() == (work["kind"] == "kernel").sum()
-    host = trace.events.filter(pl.col("parent_id").is_null(), pl.col("depth") == 0)
-    assert outermost["total_ns"].sum() == host.select(pl.col("dur_ns").sum()).collect().item()
+    host = nest(trace.events.filter(pl.col("kind").is_in(HOST)).collect())
+    assert outermost["total_ns"].sum() == host.filter(pl.col("depth") == 0)["dur_ns"].sum()
     assert rows["self_ns"].min() >= 0

@@ -206,3 +206,14 @@ def _on_a_terminal(pty, trace, columns):
         written += block
     os.waitpid(child, 0)
     return written.decode().splitlines()
+
+
+def test_raw_times_are_as_they_were_recorded(fgtrace, trace):
+    path = trace.op("backwards", 100, -50).write()
+
+    def notes(*options):
+        shown = fgtrace("show", "notes", path, "--format", "json", *options)
+        return {row["kind"]: row["option"] for row in json.loads(shown.stdout)["rows"]}
+
+    assert notes()["negative-duration"] == "--raw-times"
+    assert "negative-duration" not in notes("--raw-times")
