@@ -428,7 +428,7 @@ def test_what_was_collected_of_events_stays_when_other_fields_change(trace):
 
 
 def test_notes_of_the_caller_the_reader_and_the_analyses_are_collected(trace):
-    trace.op("a", 0, 1).event("cpu_op", "b", 0, 0, ph="Z")
+    trace.op("a", 0, 1).event("cpu_op", "b", 0, 0, ph="b")
     recorded = read(trace.write())
     opened = analysed(
         [PartSource(recorded, "x")],

@@ -12,6 +12,9 @@ THREAD = ("part", "process", "thread")
 INTERVAL = ("event_id", "kind", *THREAD, "start_ns", "dur_ns")
 """What tells which event is around another."""
 
+# A process or thread that the file leaves out is one of its own; nulls would not join.
+_TRACK = (pl.col("part"), pl.col("process", "thread").to_physical().fill_null(2**32 - 1))
+
 
 def around(trace: Trace, kind: str, host_events: pl.DataFrame) -> pl.Series:
     """Find the innermost event of a kind around each host event, as `around_in` does."""
@@ -35,14 +38,14 @@ def around_in(outer: pl.DataFrame, host_events: pl.DataFrame) -> pl.Series:
         host_events.lazy()
         .select(
             "event_id",
-            *THREAD,
+            *_TRACK,
             start="start_ns",
             end=pl.col("start_ns") + pl.col("dur_ns"),
             place=pl.int_range(pl.len()),
         )
         .drop_nulls("end")
         .join_asof(
-            outer.lazy().select("event_id", *THREAD, at=pl.int_range(pl.len())),
+            outer.lazy().select("event_id", *_TRACK, at=pl.int_range(pl.len())),
             on="event_id",
             by=THREAD,
             check_sortedness=False,

@@ -24,6 +24,16 @@ def test_a_warning_changes_the_outcome_and_an_info_does_not():
     assert warned.lines() == ["unlinked: three rows"]
 
 
+def test_a_recording_that_was_read_in_part_is_partial_whatever_else_is_told():
+    told = notices(
+        trace_with(Note("warning", "unlinked", 3, "rows"), Note("warning", "truncated", 1, "ends"))
+    ).told
+    assert told.outcome == "partial"
+    assert told.error is not None
+    assert (told.error.kind, told.error.message) == ("truncated", "ends")
+    assert [warning.kind for warning in told.warnings] == ["unlinked", "truncated"]
+
+
 @pytest.mark.parametrize(
     ("kind", "banner"),
     [
