@@ -27,8 +27,6 @@ def around_in(outer: pl.DataFrame, host_events: pl.DataFrame) -> pl.Series:
 
     Both are in order of `event_id`, and no event is in both. The result, `outer_id`, has a value
     for each host event: null where there is none, or where one of them has no duration.
-    `fgtrace.frames.nesting.innermost` finds the same; here only events of `outer` are gone
-    through one by one.
     """
     outer = nest(_eventful(outer, host_events))
     ids, ends = outer["event_id"], outer["start_ns"] + outer["dur_ns"]
