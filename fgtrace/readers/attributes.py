@@ -22,7 +22,7 @@ class _Launch(msgspec.Struct, gc=False):
 
 
 class _Launched(msgspec.Struct, gc=False):
-    ph: str
+    ph: Any = None
     args: _Launch | list[Any] | str | int | float | bool | None = None
 
 
@@ -39,7 +39,7 @@ class _Call(msgspec.Struct, gc=False):
 
 
 class _Called(msgspec.Struct, gc=False):
-    ph: str
+    ph: Any = None
     args: _Call | list[Any] | str | int | float | bool | None = None
 
 
@@ -65,7 +65,7 @@ def _read(
 ) -> pl.DataFrame:
     frames = [schema.to_frame()]
     first = 0
-    for run in EventStream[Mark](source, mark):
+    for run in EventStream[Mark](source, mark, mark):
         here = places.filter(pl.col("place").is_between(first, first + len(run.events) - 1))
         args = [run.events[place - first].args for place in here["place"].to_list()]
         taken = [arg if isinstance(arg, msgspec.Struct) else None for arg in args]

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from fgtrace.readers.events import Run
-from fgtrace.readers.marks import Args, Complete, Mark, Timed
+from fgtrace.readers.marks import AnyMark, Args, Complete, Timed, Unknown
 from fgtrace.readers.times import ImpreciseError, nanoseconds, nanoseconds_of_text
 
 PYTHON = "python_function"
@@ -31,17 +31,20 @@ class Columns:
     """How many marks there were of each phase, those without a row too."""
 
 
-def columns_of(run: Run[Mark], first: int) -> Columns:
+def columns_of(run: Run[AnyMark], first: int) -> Columns:
     """Take the columns of marks, of which the first has the place `first` in the file.
 
     Rows have `place`, `source_category`, `name`, `process`, `thread`, `start_ns`; those of
     `Complete` marks have `dur_ns`; those with arguments have `device`, `stream`, `correlation`,
     `external_id`, `bytes` and `copy_argument`.
     """
-    types: list[type[Mark]] = list(map(type, run.events))
+    types = list(map(type, run.events))
     columns = Columns()
     for kind in set(types):
-        columns.phases[kind.phase()] += types.count(kind)
+        if kind is Unknown:
+            columns.phases.update(str(mark.ph) for mark in run.events if type(mark) is Unknown)
+            continue
+        columns.phases[str(run.events[types.index(kind)].ph)] += types.count(kind)
         if not issubclass(kind, Timed):
             continue
         marks, at = _chosen(run.events, None, [found is kind for found in types])
@@ -91,7 +94,7 @@ def _columns(marks: Sequence[Timed]) -> dict[str, pl.Series]:
     }
 
 
-def _times(values: Sequence[Any], run: Run[Mark], at: pl.Series, name: str) -> pl.Series:
+def _times(values: Sequence[Any], run: Run[AnyMark], at: pl.Series, name: str) -> pl.Series:
     if not _FINER.search(run.text, 0, _SAMPLE):
         try:
             return nanoseconds(values)

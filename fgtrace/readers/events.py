@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import msgspec
 
 from fgtrace.errors import FgtraceError
 from fgtrace.readers.inputs import Input, truncated, unreadable
 from fgtrace.readers.marks import Times
-from fgtrace.readers.pieces import Pieces, ends_document, is_event, last_places, list_ends
-from fgtrace.readers.repair import Salvaged, salvage
-
-Event = TypeVar("Event")
+from fgtrace.readers.pieces import Piece, Pieces
+from fgtrace.readers.salvage import Event, Salvaged, list_may_end, salvage
+from fgtrace.readers.values import CUT_OFF, value_end
 
 
 @dataclass(frozen=True)
@@ -27,50 +26,43 @@ class Run(Generic[Event]):
     document: int
     offset: int
     """Where their text begins, in bytes of the decompressed file."""
-    salvaged: Salvaged[tuple[Event, Times]] | None = None
+    salvaged: Salvaged[Event] | None = None
     """How they were read, where their text was damaged."""
 
     @cached_property
     def times(self) -> list[Times]:
         """The text of the events' times."""
-        if self.salvaged is not None:
-            return [times for _, times in self.salvaged.events]
-        return _TIMES.decode(_listed(self.text))
+        texts = [self.text] if self.salvaged is None else self.salvaged.texts
+        return [times for text in texts for times in _TIMES.decode(_listed(text))]
 
 
 _TIMES = msgspec.json.Decoder(list[Times])
+_OBJECTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class EventStream(Generic[Event]):
     """Decodes a trace's events, piece by piece; what is told of the whole is set at the end.
 
-    `event_type` is a struct, or a union of tagged ones; what it does not take is no event.
+    `event_type` is a struct, or a union of tagged ones. What it does not take becomes `unknown`,
+    which takes any object.
     """
 
-    def __init__(self, source: Input, event_type: Any) -> None:
+    def __init__(self, source: Input, event_type: Any, unknown: type[Event]) -> None:
         self._source = source
         self._pieces = Pieces(source.blocks())
         self._decoder: msgspec.json.Decoder[list[Event]] = msgspec.json.Decoder(list[event_type])
+        self._one: msgspec.json.Decoder[Event] = msgspec.json.Decoder(event_type)
+        self._unknown = msgspec.json.Decoder(unknown)
 
     def __iter__(self) -> Iterator[Run[Event]]:
         """Give all events in the order of the file."""
         for piece in self._pieces:
-            text = piece.text
             # The last piece has more than events in it.
-            events = None if piece.last else self._decoded(text)
-            salvaged = None
+            events = None if piece.last else self._decoded(piece.text)
             if events is None:
-                end = _list_end(text, last=piece.last)
-                if end is not None:
-                    self._pieces.end_list(piece, end)
-                    text = text[:end]
-                comma = end is not None and text.rstrip().endswith(b",")
-                events = self._decoded(text)
-                if events is None or comma:
-                    salvaged = salvage(text, self._with_times)
-                    events = [event for event, _ in salvaged.events]
-                    salvaged.fixes["trailing-comma"] += comma
-            yield Run(events, text, piece.document, piece.offset, salvaged)
+                yield self._with_list_end(piece)
+            else:
+                yield Run(events, piece.text, piece.document, piece.offset)
         if not self._pieces.metadata:
             raise _no_events(self._source, self._pieces.begun)
 
@@ -91,37 +83,57 @@ class EventStream(Generic[Event]):
             return self._source.damage
         return None if self._pieces.whole else "the file stops before its end"
 
+    def _with_list_end(self, piece: Piece) -> Run[Event]:
+        """Decode a piece in which the list of events ends, or that is damaged."""
+        text = piece.text
+        end = value_end(b"[" + text)
+        if end is not None and end != CUT_OFF:
+            bracket = text.rindex(b"]", 0, end - 1)
+            events = self._decoded(text[:bracket]) if list_may_end(text, bracket) else None
+            if events is not None:
+                self._pieces.end_list(piece, bracket)
+                return Run(events, text[:bracket], piece.document, piece.offset)
+        salvaged = salvage(text, self._decoded, final=piece.last or piece.full)
+        if salvaged.list_end is not None:
+            self._pieces.end_list(piece, salvaged.list_end)
+        elif salvaged.unsettled is not None:
+            self._pieces.put_back(piece, salvaged.unsettled)
+        elif salvaged.unfinished and not piece.last:
+            salvaged.skipped += 1
+        return Run(salvaged.events, b"", piece.document, piece.offset, salvaged)
+
     def _decoded(self, text: bytes) -> list[Event] | None:
+        listed = _listed(text)
         try:
-            return self._decoder.decode(_listed(text))
-        except msgspec.DecodeError:
+            return self._decoder.decode(listed)
+        except msgspec.ValidationError:
+            return self._one_by_one(listed)
+        except (msgspec.DecodeError, RecursionError):
             return None
 
-    def _with_times(self, text: bytes) -> list[tuple[Event, Times]] | None:
-        events = self._decoded(text)
-        return None if not events else list(zip(events, _TIMES.decode(_listed(text)), strict=True))
+    def _one_by_one(self, listed: bytes) -> list[Event] | None:
+        """Decode objects of which some are not of the type of events."""
+        events: list[Event] = []
+        try:
+            for text in _OBJECTS.decode(listed):
+                try:
+                    events.append(self._one.decode(text))
+                except msgspec.ValidationError:
+                    events.append(self._unknown.decode(text))
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        return events
 
 
 def _listed(text: bytes) -> bytes:
-    return b"[" + text.rstrip(b", \t\r\n") + b"]"
-
-
-def _list_end(text: bytes, *, last: bool) -> int | None:
-    """Find the bracket that ends the list of events: the first that a whole event is before."""
-    ends = list(list_ends(text))
-    for end in ends:
-        before = text[:end].rstrip(b", \t\r\n")
-        if not before or any(is_event(before[place:]) for place in last_places(before)):
-            return end
-    # The last event may be damaged: what follows the list is then what tells.
-    return next((end for end in ends if last and ends_document(text[end:])), None)
+    return b"[" + text.rstrip(b" \t\r\n").removesuffix(b",") + b"]"
 
 
 def _no_events(source: Input, begun: bytes) -> FgtraceError:
     hint = "a Kineto trace is what torch.profiler's export_chrome_trace writes"
     try:
-        msgspec.json.decode(begun)
-    except msgspec.DecodeError as error:
+        msgspec.json.decode(begun, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError) as error:
         if source.damage is not None or (begun[:1] in b"{[" and "truncated" in str(error)):
             return truncated(source.name, source.damage)
         return unreadable(

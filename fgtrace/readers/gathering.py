@@ -19,7 +19,7 @@ from fgtrace.readers.clocks import RAW_TIMES, corrected_times
 from fgtrace.readers.columns import Group, columns_of
 from fgtrace.readers.events import Run
 from fgtrace.readers.kinds import HIP_COPIES, PROFILER_CATEGORY, TYPED, typed
-from fgtrace.readers.marks import UNDERSTOOD, Begin, End, Mark
+from fgtrace.readers.marks import UNDERSTOOD, AnyMark, Begin, End
 from fgtrace.readers.metadata import Metadata
 from fgtrace.readers.ordering import Order
 from fgtrace.readers.pairs import paired
@@ -37,6 +37,7 @@ _REPAIRS = {
     "invalid-utf8": r"in which bytes that are no UTF-8 were written as \x..",
     "control-character": "in which control characters inside of strings were escaped",
     "unescaped-quote": "in which quotes inside of strings were escaped",
+    "missing-comma": "that no comma divides from the one before",
     "trailing-comma": "in which commas with nothing after them were dropped",
     "invalid-value": "in which values that are no JSON were read as text, or as missing",
     "stray-text": "beside which text that belongs to none was dropped",
@@ -65,7 +66,7 @@ class Gathering:
         self._decoded = 0
         self._skipped = 0
 
-    def add(self, run: Run[Mark]) -> None:
+    def add(self, run: Run[AnyMark]) -> None:
         """Take events that follow those taken before."""
         if run.document != self._document:
             self._flush()

@@ -16,7 +16,7 @@ from fgtrace.readers.attributes import read_calls, read_launches
 from fgtrace.readers.events import EventStream
 from fgtrace.readers.gathering import Gathering
 from fgtrace.readers.inputs import Input, open_input, unreadable
-from fgtrace.readers.marks import MARKS, Mark
+from fgtrace.readers.marks import MARKS, AnyMark, Unknown
 from fgtrace.readers.metadata import read_metadata
 from fgtrace.readers.recorded import Recorded
 
@@ -28,7 +28,7 @@ def read_kineto(source: Input, *, path: Path | None = None, raw_times: bool = Fa
     that cannot be (`fgtrace.readers.clocks`). `path` is where the file is read again when the
     attributes of launches or operators are asked for; without one they are empty.
     """
-    stream = EventStream[Mark](source, MARKS)
+    stream = EventStream[AnyMark](source, MARKS, Unknown)
     gathering = Gathering(raw_times=raw_times)
     with _no_collection():
         for run in stream:

@@ -22,10 +22,16 @@ class Args(msgspec.Struct, gc=False):
 class Mark(msgspec.Struct, gc=False, tag_field="ph"):
     """Anything in the list of events. Its phase `ph` says which class it becomes."""
 
-    @classmethod
-    def phase(cls) -> str:
-        """Give the phase that the file has for it."""
-        return str(cls.__struct_config__.tag)
+    @property
+    def ph(self) -> Any:
+        """The phase."""
+        return type(self).__struct_config__.tag
+
+
+class Unknown(msgspec.Struct, gc=False):
+    """What has no phase, or one that the format does not know."""
+
+    ph: Any = None
 
 
 class Timed(Mark, gc=False):
@@ -82,10 +88,12 @@ _NO_EVENTS = tuple(_named(phase) for phase in "Mstf")
 _NOT_READ = tuple(_named(phase) for phase in "bneSTpFPNODcVva()")
 """The other phases that the format knows."""
 
+AnyMark = Mark | Unknown
+
 MARKS: Any = Union[(*_TIMED, *_NO_EVENTS, *_NOT_READ)]
 """The type to decode a mark as."""
 
-UNDERSTOOD = frozenset(mark.phase() for mark in (*_TIMED, *_NO_EVENTS))
+UNDERSTOOD = frozenset(mark().ph for mark in (*_TIMED, *_NO_EVENTS))
 """The phases of which nothing is lost."""
 
 
