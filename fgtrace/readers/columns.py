@@ -127,11 +127,15 @@ def _texts(values: Sequence[Any]) -> pl.Series:
 
 
 def _labels(values: Sequence[Any]) -> pl.Series:
-    """Make text of numbers and words."""
+    """Make categories of numbers and words."""
     try:
-        return pl.Series(values, dtype=pl.Int64, strict=True).cast(pl.String)
+        numbers = pl.Series(values, dtype=pl.Int64, strict=True)
     except (TypeError, OverflowError):
-        return pl.Series([None if v is None else str(v) for v in values], dtype=pl.String)
+        words = [None if value is None else str(value) for value in values]
+        return pl.Series(words, dtype=pl.String).cast(pl.Categorical)
+    # They are few, and making text of each takes as long as reading it did.
+    distinct = numbers.unique()
+    return numbers.replace_strict(distinct, distinct.cast(pl.String).cast(pl.Categorical))
 
 
 def _integers(values: Sequence[Any]) -> pl.Series:

@@ -22,7 +22,7 @@ class Run(Generic[Event]):
     """Events that follow each other in a document of the file."""
 
     events: list[Event]
-    text: bytes
+    text: bytes | memoryview
     document: int
     offset: int
     """Where their text begins, in bytes of the decompressed file."""
@@ -58,11 +58,11 @@ class EventStream(Generic[Event]):
         """Give all events in the order of the file."""
         for piece in self._pieces:
             # The last piece has more than events in it.
-            events = None if piece.last else self._decoded(piece.text)
+            events = None if piece.last else self._decoded(piece.view)
             if events is None:
                 yield self._with_list_end(piece)
             else:
-                yield Run(events, piece.text, piece.document, piece.offset)
+                yield Run(events, piece.view, piece.document, piece.offset)
         if not self._pieces.metadata:
             raise _no_events(self._source, self._pieces.begun)
 
@@ -102,7 +102,7 @@ class EventStream(Generic[Event]):
             salvaged.skipped += 1
         return Run(salvaged.events, b"", piece.document, piece.offset, salvaged)
 
-    def _decoded(self, text: bytes) -> list[Event] | None:
+    def _decoded(self, text: bytes | memoryview) -> list[Event] | None:
         listed = _listed(text)
         try:
             return self._decoder.decode(listed)
@@ -125,8 +125,13 @@ class EventStream(Generic[Event]):
         return events
 
 
-def _listed(text: bytes) -> bytes:
-    return b"[" + text.rstrip(b" \t\r\n").removesuffix(b",") + b"]"
+def _listed(text: bytes | memoryview) -> bytes:
+    end = len(text)
+    while end and text[end - 1] in b" \t\r\n":
+        end -= 1
+    if end and text[end - 1] == ord(","):
+        end -= 1
+    return b"".join((b"[", memoryview(text)[:end], b"]"))
 
 
 def _no_events(source: Input, begun: bytes) -> FgtraceError:

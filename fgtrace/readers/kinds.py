@@ -92,14 +92,19 @@ def typed(rows: pl.DataFrame, mark: type[Timed]) -> tuple[list[pl.DataFrame], li
     )
     frames = []
     copies = []
-    for of_category in rows.partition_by("source_category", maintain_order=True):
-        kind = pl.lit("counter", KIND) if mark is Counter else _kind(of_category)
-        for of_kind in of_category.with_columns(kind=kind).partition_by("kind"):
+    for of_category in _divided(rows, "source_category"):
+        kinds = pl.lit("counter", KIND) if mark is Counter else _kind(of_category)
+        for of_kind in _divided(of_category.with_columns(kind=kinds), "kind"):
             kind = of_kind["kind"][0]
             if kind in HOST_API and "bytes" in of_kind.columns:
                 copies.append(_hip_copies(of_kind))
             frames.append(_on_device(of_kind) if kind in _ON_DEVICE else _on_host(of_kind))
     return frames, copies
+
+
+def _divided(rows: pl.DataFrame, column: str) -> list[pl.DataFrame]:
+    # Most often there is nothing to divide, and dividing copies.
+    return [rows] if rows[column].n_unique() == 1 else rows.partition_by(column)
 
 
 def _kind(rows: pl.DataFrame) -> pl.Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 from fgtrace.readers.values import CUT_OFF, event_end, members_end, value_end
@@ -40,7 +41,7 @@ _BLANK = b" \t\r\n\0"
 class Piece:
     """Text of some events, with the commas between them but no brackets around them."""
 
-    text: bytes
+    view: memoryview
     offset: int
     """Where it begins, in bytes of the decompressed file."""
     document: int
@@ -48,6 +49,11 @@ class Piece:
     """Nothing follows it: it ends with the list and what comes after, or is cut off."""
     full: bool
     """It is too long to be read again with what follows it."""
+
+    @cached_property
+    def text(self) -> bytes:
+        """A copy of the text, for what needs more than to decode it."""
+        return bytes(self.view)
 
 
 class Pieces:
@@ -98,7 +104,7 @@ class Pieces:
     def _more(self) -> bool:
         block = next(self._blocks, b"")
         self._ended = not block
-        self._buffer += block
+        self._buffer = self._buffer + block if self._buffer else block
         return not self._ended
 
     def _take(self, length: int) -> bytes:
@@ -153,9 +159,11 @@ class Pieces:
                 self._wants_more = True
                 continue
             offset, ended = self._offset, self._ended
-            text = self._take(length or len(self._buffer))
-            if text:
-                yield Piece(text, offset, document, ended, full)
+            view = memoryview(self._buffer)[: length or len(self._buffer)]
+            self._buffer = self._buffer[len(view) :]
+            self._offset += len(view)
+            if view:
+                yield Piece(view, offset, document, ended, full)
             if ended:
                 return
 
