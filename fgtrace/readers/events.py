@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic
 
 import msgspec
 
 from fgtrace.errors import FgtraceError
 from fgtrace.readers.inputs import Input, truncated, unreadable
-from fgtrace.readers.pieces import Pieces, ends_document, is_event, last_places, list_ends
-from fgtrace.readers.repair import Salvaged, salvage
-
-
-class HasPhase(Protocol):
-    """An event of which at least the phase is decoded."""
-
-    @property
-    def ph(self) -> object:
-        """What kind of mark it is; None where the object is no event."""
-
-
-Event = TypeVar("Event", bound=HasPhase)
+from fgtrace.readers.pieces import Piece, Pieces
+from fgtrace.readers.salvage import Event, Salvaged, list_may_end, salvage
+from fgtrace.readers.values import CUT_OFF, value_end
 
 
 @dataclass(frozen=True)
@@ -48,22 +38,12 @@ class EventStream(Generic[Event]):
     def __iter__(self) -> Iterator[Run[Event]]:
         """Give all events in the order of the file."""
         for piece in self._pieces:
-            text = piece.text
             # The last piece has more than events in it.
-            events = None if piece.last else self._decoded(text)
-            salvaged = None
+            events = None if piece.last else self._decoded(piece.text)
             if events is None:
-                end = _list_end(text, last=piece.last)
-                if end is not None:
-                    self._pieces.end_list(piece, end)
-                    text = text[:end]
-                comma = end is not None and text.rstrip().endswith(b",")
-                events = self._decoded(text)
-                if events is None or comma:
-                    salvaged = salvage(text, self._with_phases)
-                    events = salvaged.events
-                    salvaged.fixes["trailing-comma"] += comma
-            yield Run(events, piece.document, piece.offset, salvaged)
+                yield self._with_list_end(piece)
+            else:
+                yield Run(events, piece.document, piece.offset)
         if not self._pieces.metadata:
             raise _no_events(self._source, self._pieces.begun)
 
@@ -84,34 +64,42 @@ class EventStream(Generic[Event]):
             return self._source.damage
         return None if self._pieces.whole else "the file stops before its end"
 
+    def _with_list_end(self, piece: Piece) -> Run[Event]:
+        """Decode a piece in which the list of events ends, or that is damaged."""
+        text = piece.text
+        end = value_end(b"[" + text)
+        if end is not None and end != CUT_OFF:
+            bracket = text.rindex(b"]", 0, end - 1)
+            events = (
+                self._decoded(text[:bracket])
+                if list_may_end(text, bracket, bare=piece.bare)
+                else None
+            )
+            if events is not None:
+                self._pieces.end_list(piece, bracket)
+                return Run(events, piece.document, piece.offset)
+        salvaged = salvage(text, self._decoded, bare=piece.bare, final=piece.last or piece.full)
+        if salvaged.list_end is not None:
+            self._pieces.end_list(piece, salvaged.list_end)
+        elif salvaged.unsettled is not None:
+            self._pieces.put_back(piece, salvaged.unsettled)
+        elif salvaged.unfinished and not piece.last:
+            salvaged.skipped += 1
+        return Run(salvaged.events, piece.document, piece.offset, salvaged)
+
     def _decoded(self, text: bytes) -> list[Event] | None:
+        text = text.rstrip(b" \t\r\n").removesuffix(b",")
         try:
-            return self._decoder.decode(b"[" + text.rstrip(b", \t\r\n") + b"]")
-        except msgspec.DecodeError:
+            return self._decoder.decode(b"[" + text + b"]")
+        except (msgspec.DecodeError, RecursionError):
             return None
-
-    def _with_phases(self, text: bytes) -> list[Event] | None:
-        """Decode text that may be a part of an event: an object inside of one has no phase."""
-        events = self._decoded(text)
-        return events if events and all(event.ph is not None for event in events) else None
-
-
-def _list_end(text: bytes, *, last: bool) -> int | None:
-    """Find the bracket that ends the list of events: the first that a whole event is before."""
-    ends = list(list_ends(text))
-    for end in ends:
-        before = text[:end].rstrip(b", \t\r\n")
-        if not before or any(is_event(before[place:]) for place in last_places(before)):
-            return end
-    # The last event may be damaged: what follows the list is then what tells.
-    return next((end for end in ends if last and ends_document(text[end:])), None)
 
 
 def _no_events(source: Input, begun: bytes) -> FgtraceError:
     hint = "a Kineto trace is what torch.profiler's export_chrome_trace writes"
     try:
-        msgspec.json.decode(begun)
-    except msgspec.DecodeError as error:
+        msgspec.json.decode(begun, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError) as error:
         if source.damage is not None or (begun[:1] in b"{[" and "truncated" in str(error)):
             return truncated(source.name, source.damage)
         return unreadable(

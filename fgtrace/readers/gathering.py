@@ -47,6 +47,7 @@ _REPAIRS = {
     "invalid-utf8": r"in which bytes that are no UTF-8 were written as \x..",
     "control-character": "in which control characters inside of strings were escaped",
     "unescaped-quote": "in which quotes inside of strings were escaped",
+    "missing-comma": "that no comma divides from the one before",
     "trailing-comma": "in which commas with nothing after them were dropped",
     "invalid-value": "in which values that are no JSON were read as text, or as missing",
     "stray-text": "beside which text that belongs to none was dropped",

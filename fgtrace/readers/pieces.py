@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice
 
-import msgspec
+from fgtrace.readers.values import CUT_OFF, event_end, members_end, value_end
 
-_EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
+_EVENTS = re.compile(rb'"traceEvents"\s*+:\s*+\[')
 """The list of events begins. Inside of a string its quotes would be escaped."""
 
-_BETWEEN = re.compile(rb'\}\s*,\s*(?=\{\s*")')
-"""Between two events; between nested objects too, but never inside a string."""
+_BETWEEN = re.compile(rb'\}\s*+,\s*+(?=\{\s*+")')
+"""Between two events; between nested objects too, and inside of strings."""
 
-_LIST_ENDS = re.compile(rb'\}\s*,?\s*(\])(?=\s*(?:,\s*"|[\[{}]|\Z))|\A\s*(\])')
+_NEXT_DOCUMENT = re.compile(rb'\}\s*+(?=\{\s*+"|\[\s*+\{)')
 
 _ENOUGH = 4 << 20
 """Bytes that are worth a piece."""
@@ -24,12 +24,14 @@ _MOST_METADATA = 64 << 20
 _MOST_EVENT = 64 << 20
 """Bytes without an end of an event after which a piece ends anywhere."""
 
+_MOST_DOCUMENTS = 256
+
 _WINDOW = 16 << 10
-_TRIED = 16
-"""Places that are tried as the end of an event."""
+_TRIED = 64
+"""Places that are tried as the beginning of an event."""
 
 _BOM = b"\xef\xbb\xbf"
-_CLOSED = b'"_":0}'
+_OPEN = b'"_":0'
 """A member that says nothing in the place of the list, so that no comma is left over."""
 _BLANK = b" \t\r\n\0"
 
@@ -42,15 +44,20 @@ class Piece:
     offset: int
     """Where it begins, in bytes of the decompressed file."""
     document: int
+    bare: bool
+    """Its list is a whole document, with no object around it."""
     last: bool
     """Nothing follows it: it ends with the list and what comes after, or is cut off."""
+    full: bool
+    """It is too long to be read again with what follows it."""
 
 
 class Pieces:
     """Cuts blocks of text into pieces of about a block each.
 
-    Whoever decodes the pieces says where the list of events ends: `end_list`. What stands around
-    the lists is in `metadata`, a JSON object a document, as far as it is whole.
+    Whoever decodes the pieces says where the list of events ends, and what of a piece needs more
+    text: `end_list`, `put_back`. What stands around the lists is in `metadata`, a JSON object a
+    document, as far as it is whole.
     """
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
@@ -58,6 +65,7 @@ class Pieces:
         self._buffer = b""
         self._offset = 0
         self._ended = False
+        self._wants_more = False
         self._rest: bytes | None = None
         self.begun = b""
         """What was read where no list of events was found."""
@@ -78,9 +86,16 @@ class Pieces:
             self._read_tail()
             document += 1
 
-    def end_list(self, piece: Piece, length: int) -> None:
-        """Say that the list of events ends after so many bytes of a piece."""
-        self._rest = piece.text[length:]
+    def end_list(self, piece: Piece, at: int) -> None:
+        """Say that the bracket at a place of a piece ends the list of events."""
+        self._rest = piece.text[at:]
+
+    def put_back(self, piece: Piece, at: int) -> None:
+        """Have what begins at a place of a piece come again, with more after it."""
+        rest = piece.text[at:]
+        self._buffer = rest + self._buffer
+        self._offset -= len(rest)
+        self._wants_more = True
 
     def _more(self) -> bool:
         block = next(self._blocks, b"")
@@ -96,21 +111,26 @@ class Pieces:
     def _find_list(self, document: int) -> bool:
         while not self._buffer.strip(_BLANK) and self._more():
             pass
+        # A byte order mark may come in parts.
+        while len(self._buffer) < len(_BOM) and self._more():
+            pass
         if self._buffer.startswith(_BOM):
             self._take(len(_BOM))
-        self._take(len(self._buffer) - len(self._buffer.lstrip(_BLANK)))
+        while not (blank := self._buffer.lstrip(_BLANK)) and self._more():
+            pass
+        self._take(len(self._buffer) - len(blank))
+        if document and (document >= _MOST_DOCUMENTS or not self._buffer.startswith((b"{", b"["))):
+            self._skip_stray()
+            return False
         if self._buffer.startswith(b"["):
             self._take(1)
             self.metadata.append(b"")
             return True
-        if not self._buffer.startswith(b"{") and document:
-            self._skip_stray()
-            return False
-        while (found := _EVENTS.search(self._buffer)) is None:
+        while (found := _list_begin(self._buffer)) is None:
             if len(self._buffer) > _MOST_METADATA or not self._more():
+                self.begun = self._buffer
                 if document:
                     self._skip_stray()
-                self.begun = self._buffer
                 return False
         self.metadata.append(self._take(found.end())[: found.start()])
         return True
@@ -124,34 +144,28 @@ class Pieces:
 
     def _cut(self, document: int) -> Iterator[Piece]:
         self._rest = None
+        self._wants_more = False
         while self._rest is None:
-            if not self._ended and len(self._buffer) < _ENOUGH:
+            if not self._ended and (self._wants_more or len(self._buffer) < _ENOUGH):
                 self._more()
-            length = len(self._buffer) if self._ended else self._last_end()
-            if not length and not self._ended and len(self._buffer) < _MOST_EVENT:
-                self._more()
+                self._wants_more = False
+            full = len(self._buffer) >= _MOST_EVENT
+            length = len(self._buffer) if self._ended else _last_event_end(self._buffer)
+            if not length and not full and not self._ended:
+                self._wants_more = True
                 continue
             offset, ended = self._offset, self._ended
             text = self._take(length or len(self._buffer))
-            if text or not ended:
-                yield Piece(text, offset, document, ended)
+            if text:
+                yield Piece(text, offset, document, not self.metadata[-1], ended, full)
             if ended:
                 return
-
-    def _last_end(self) -> int:
-        """Find the last place between two events; 0 where there is none."""
-        places = last_places(self._buffer)
-        # One between objects inside an event leaves no event before it.
-        for before, place in pairwise(places):
-            if is_event(self._buffer[place:before].rstrip(b", \t\r\n")):
-                return before
-        return places[0] if len(places) > 1 else 0
 
     def _give_up(self) -> None:
         """Do with what stands before the list, where what follows it is missing."""
         self.whole = False
         if self.metadata[-1]:
-            self.metadata[-1] += _CLOSED
+            self.metadata[-1] += _OPEN + b"}"
 
     def _read_tail(self) -> None:
         """Read what follows the list, up to the end of the document."""
@@ -162,53 +176,40 @@ class Pieces:
         if not head:
             self._take(1)
             return
-        start = head + _CLOSED[:-1]
-        while True:
-            text = start + self._buffer[1:]
-            try:
-                msgspec.json.decode(text, type=_Anything)
-                self.metadata[-1] = text
+        while (end := members_end(self._buffer, 1)) is None or end == CUT_OFF:
+            if len(self._buffer) <= _MOST_METADATA and self._more():
+                continue
+            if end == CUT_OFF:
                 self._take(len(self._buffer))
+                self._give_up()
                 return
-            except msgspec.DecodeError as error:
-                end, cut = end_of_value(error), "truncated" in str(error)
-            if end is not None:
-                self.metadata[-1] = text[:end]
-                self._take(end - len(start) + 1)
-                return
-            if len(self._buffer) > _MOST_METADATA or not self._more():
-                self._take(len(self._buffer))
-                if cut:
-                    self._give_up()
-                else:
-                    self.metadata[-1] = text
-                return
+            # It is damaged: its end is where another document begins.
+            following = _NEXT_DOCUMENT.search(self._buffer)
+            end = len(self._buffer) if following is None else following.end()
+            break
+        self.metadata[-1] = head + _OPEN + self._take(end)[1:]
 
 
-class _Anything(msgspec.Struct):
-    """A JSON object, whatever is in it."""
+def _list_begin(text: bytes) -> re.Match[bytes] | None:
+    """Find where the list of events begins: not in an object that stands before it."""
+    begins = list(islice(_EVENTS.finditer(text), _TRIED))
+    for begin in begins:
+        head = text[: begin.start()] + _OPEN + b"}"
+        if value_end(head) == len(head):
+            return begin
+    return begins[0] if begins else None
 
 
-class _Phase(msgspec.Struct):
-    ph: str
+def _last_event_end(text: bytes) -> int:
+    """Give the place after the last event that is followed by a comma; 0 where none was found."""
+    for place in _last_places(text):
+        end = event_end(text, place)
+        if end is not None and text[end : end + 1] == b",":
+            return end + 1
+    return 0
 
 
-def is_event(text: bytes) -> bool:
-    """Tell one whole event from a part of one, or from more than one."""
-    try:
-        msgspec.json.decode(text, type=_Phase)
-    except msgspec.DecodeError:
-        return False
-    return True
-
-
-def end_of_value(error: msgspec.DecodeError) -> int | None:
-    """Give the length of the JSON value that more text follows, where that is what is wrong."""
-    found = re.search(r"trailing characters \(byte (\d+)\)", str(error))
-    return None if found is None else int(found[1])
-
-
-def last_places(text: bytes) -> list[int]:
+def _last_places(text: bytes) -> list[int]:
     """Give the last places where an event may begin, from the end; the beginning is one."""
     window = _WINDOW
     while True:
@@ -219,18 +220,3 @@ def last_places(text: bytes) -> list[int]:
         if len(places) >= _TRIED:
             return places[: -_TRIED - 1 : -1]
         window *= 8
-
-
-def ends_document(text: bytes) -> bool:
-    """Tell what may follow the list of events, its bracket included, up to the end of a file."""
-    try:
-        msgspec.json.decode(b'{"_":0' + text[1:], type=_Anything)
-    except msgspec.DecodeError:
-        return not text[1:].strip(_BLANK)
-    return True
-
-
-def list_ends(text: bytes) -> Iterator[int]:
-    """Give the places where the list of events may end: where its bracket is."""
-    for found in _LIST_ENDS.finditer(text):
-        yield found.start(1) if found[1] else found.start(2)

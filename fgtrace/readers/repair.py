@@ -1,187 +1,92 @@
-"""Events out of damaged text: each is repaired or skipped alone, so that no other one is lost."""
+"""Text that is nearly JSON made JSON, step by step."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterator
+from math import isinf
 
-import msgspec
+from fgtrace.readers.values import CUT_OFF, value_end
 
-from fgtrace.readers.pieces import end_of_value
+_MOST = 16 << 20
+"""Bytes beyond which damaged text is not worth repairing."""
 
-Event = TypeVar("Event")
-
-_PLACES = re.compile(
-    rb"""\}[^{}"]{0,40}?(?=\{)"""  # whatever became of the comma
-    rb"""|,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|args|id)"\s*:)"""  # a lost closing brace
-    rb"""|\}\s*,(?=[^{"]{1,40}"?ph"?\s*:)"""  # a lost opening brace
-)
-"""Where an event may end. Some places lie inside of one; the pieces between are joined again."""
-
-_MOST_JOINED = 8
-
-_STRING = r'"(?:[^"\\]|\\.)*"'
-_STRINGS = re.compile(_STRING, re.DOTALL)
-_VALUES = re.compile(rf'{_STRING}|[^\s,:\[\]{{}}"]+', re.DOTALL)
-_COMMAS = re.compile(rf"({_STRING})|,(?=\s*(?:[,\]}}]|\Z))", re.DOTALL)
-_MISSING = re.compile(rf"({_STRING})|:(?=\s*[,\]}}])", re.DOTALL)
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_UNCLOSED = r'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?\Z'
+"""Met before a string is looked for at each of its quotes."""
+_CONTROLS = re.compile("[\0-\x1f]")
+_STRINGS = re.compile(rf"{_STRING}|{_UNCLOSED}", re.DOTALL)
+_VALUES = re.compile(rf'{_STRING}|{_UNCLOSED}|[^\s,:\[\]{{}}"]++', re.DOTALL)
+_COMMAS = re.compile(rf"({_STRING}|{_UNCLOSED})|,(?=\s*+(?:[,\]}}]|\Z))", re.DOTALL)
+_MISSING = re.compile(rf"({_STRING}|{_UNCLOSED})|:(?=\s*+[,\]}}])", re.DOTALL)
 _NON_FINITE = re.compile(r"(?i)[-+]?(inf(inity)?|nan(\(.*)?|1\.#\w+|n/a)")
-_JSON_VALUE = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?|true|false|null")
+_MAYBE_NON_FINITE = re.compile(r"(?i)inf|nan|1\.#|n/a|\de\+?\d{3}|\d{309}")
+_JSON_VALUE = re.compile(r"-?(0|[1-9]\d*+)(\.\d++)?([eE][-+]?\d++)?|true|false|null")
 _ESCAPES = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     r"|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4}"
     r'|\\["\\/bfnrt]'
     r"|(\\)"
 )
-_OPENS = re.compile(r'(?<=[{\[,:])(\s*)"')
-_CLOSES = re.compile(r'"(?=\s*(?::|[}\]]|\Z|,\s*(?:["\[{\d-]|true|false|null)))')
+_ESCAPED = {code: rf"\u{code:04x}" for code in range(0x20)}
+_MARKED = {0xDC00 + byte: rf"\\x{byte:02x}" for byte in range(0x80, 0x100)}
+"""Bytes that are no UTF-8 are surrogates in the text."""
+_OPENS = re.compile(r'(?<=[{\[,:])(\s*+)"')
+_CLOSES = re.compile(r'"(?=\s*+(?::|[}\]]|\Z|,\s*+(?:["\[{\d-]|true|false|null)))')
 
 
-@dataclass
-class Salvaged(Generic[Event]):
-    """What could be read of damaged text."""
+def repairs(text: bytes) -> Iterator[tuple[bytes, Counter[str]]]:
+    """Give the JSON that one object's damaged text may be, by ever more steps.
 
-    events: list[Event] = field(default_factory=list)
-    fixes: Counter[str] = field(default_factory=Counter)
-    """Repaired events by kind of note; an event may need several."""
-    skipped: int = 0
-    first_skipped: int | None = None
-    """Where the first skipped one begins in the text."""
-    unfinished: bool = False
-    """The text stops inside of an event, which is not among the skipped ones."""
-
-
-def salvage(text: bytes, decode: Callable[[bytes], list[Event] | None]) -> Salvaged[Event]:
-    """Read the events of damaged text.
-
-    `decode` takes text of some events, and gives None where it is not that.
+    Each comes with the kinds of the notes that its steps are told by.
     """
-    places = [0, *(found.end() for found in _PLACES.finditer(text)), len(text)]
-    salvaged = Salvaged[Event]()
-    damaged: list[int] = []
-
-    def settle() -> None:
-        if damaged:
-            _mend(
-                text, [*(places[at] for at in damaged), places[damaged[-1] + 1]], decode, salvaged
-            )
-            damaged.clear()
-
-    def walk(first: int, end: int) -> None:
-        events = decode(text[places[first] : places[end]])
-        if events is not None:
-            settle()
-            salvaged.events += events
-        elif end - first == 1:
-            damaged.append(first)
-        else:
-            middle = (first + end) // 2
-            walk(first, middle)
-            walk(middle, end)
-
-    walk(0, len(places) - 1)
-    settle()
-    return salvaged
-
-
-def _mend(
-    text: bytes,
-    places: list[int],
-    decode: Callable[[bytes], list[Event] | None],
-    salvaged: Salvaged[Event],
-) -> None:
-    """Read neighbours of which none could be read alone."""
-    at = 0
-    while at < len(places) - 1:
-        segment = text[places[at] : places[at + 1]]
-        used = 1
-        events = None
-        if _is_open(segment):
-            for used in range(2, min(_MOST_JOINED, len(places) - 1 - at) + 1):
-                events = decode(text[places[at] : places[at + used]])
-                if events is not None:
-                    break
-            else:
-                used = 1
-        if events is None:
-            events, fixes = _repaired(segment, decode)
-            salvaged.fixes += fixes
-        if events is not None:
-            salvaged.events += events
-        elif places[at + 1] == len(text) and _is_cut(segment):
-            salvaged.unfinished = True
-        elif segment.strip(b" \t\r\n,"):
-            salvaged.skipped += 1
-            if salvaged.first_skipped is None:
-                salvaged.first_skipped = places[at]
-        at += used
+    if len(text) > _MOST:
+        return
+    fixes: Counter[str] = Counter()
+    whole = text.strip(b" \t\r\n,").decode("utf-8", "surrogateescape")
+    if not whole.startswith("{") and "{" in whole:
+        whole = whole[whole.index("{") :]
+        fixes["stray-text"] = 1
+    for steps in _STEPS:
+        for kind, step in steps:
+            changed = step(whole)
+            if changed != whole:
+                fixes[kind] = 1
+                whole = changed
+        encoded = whole.encode("utf-8", "replace")
+        end = value_end(encoded)
+        if end is None or end == CUT_OFF:
+            continue
+        yield encoded[:end], fixes | Counter({"stray-text": 1} if end < len(encoded) else {})
 
 
 def repaired(text: bytes) -> bytes:
     """Repair JSON other than events by all steps there are."""
+    if len(text) > _MOST:
+        return text
     whole = text.decode("utf-8", "surrogateescape")
     for _, step in _STEPS[-1]:
         whole = step(whole)
     return whole.encode("utf-8", "replace")
 
 
-def _is_open(segment: bytes) -> bool:
-    """Tell text that ends inside of an object from whole objects."""
-    bare = _STRINGS.sub("", segment.decode("utf-8", "replace"))
-    return bare.count("{") > bare.count("}") or bare.count("[") > bare.count("]")
-
-
-def _is_cut(segment: bytes) -> bool:
-    try:
-        msgspec.json.decode(segment)
-    except msgspec.DecodeError as error:
-        return "truncated" in str(error)
-    return False
-
-
-def _repaired(
-    segment: bytes, decode: Callable[[bytes], list[Event] | None]
-) -> tuple[list[Event] | None, Counter[str]]:
-    """Repair one event by as few steps as it takes; give the steps that it took."""
-    fixes: Counter[str] = Counter()
-    text = segment.strip(b" \t\r\n,").decode("utf-8", "surrogateescape")
-    if not text.startswith("{") and "{" in text:
-        text = text[text.index("{") :]
-        fixes["stray-text"] = 1
-    for steps in _STEPS:
-        for kind, step in steps:
-            changed = step(text)
-            if changed != text:
-                fixes[kind] = 1
-                text = changed
-        encoded = text.encode("utf-8", "replace")
-        try:
-            msgspec.json.decode(encoded, type=msgspec.Raw)
-        except msgspec.DecodeError as error:
-            end = end_of_value(error)
-            if end is None:
-                continue
-            encoded = encoded[:end]
-            fixes["stray-text"] = 1
-        events = decode(encoded)
-        if events is not None:
-            return events, fixes
-    return None, Counter()
+def opened(text: bytes) -> int:
+    """Count the objects and lists that begin in a text and do not end in it."""
+    bare = _STRINGS.sub("", text.decode("utf-8", "replace"))
+    return bare.count("{") + bare.count("[") - bare.count("}") - bare.count("]")
 
 
 def _mark_bytes(text: str) -> str:
     """Write bytes that are no UTF-8 as `\\xff`, so that names that differ by them still differ."""
-    return re.sub("[\udc80-\udcff]", lambda byte: rf"\\x{ord(byte[0]) - 0xDC00:02x}", text)
+    return text.translate(_MARKED)
 
 
 def _escape_controls(text: str) -> str:
-    def escaped(characters: re.Match[str]) -> str:
-        return re.sub("[\0-\x1f]", lambda one: rf"\u{ord(one[0]):04x}", characters[0])
+    if _CONTROLS.search(text) is None:
+        return text
 
-    return _STRINGS.sub(escaped, text)
+    return _STRINGS.sub(lambda string: string[0].translate(_ESCAPED), text)
 
 
 def _escape_backslashes(text: str) -> str:
@@ -193,7 +98,17 @@ def _drop_commas(text: str) -> str:
 
 
 def _empty_non_finite(text: str) -> str:
-    return _VALUES.sub(lambda value: "null" if _NON_FINITE.fullmatch(value[0]) else value[0], text)
+    if _MAYBE_NON_FINITE.search(text) is None:
+        return text
+
+    def emptied(value: re.Match[str]) -> str:
+        word = value[0]
+        finite = not _NON_FINITE.fullmatch(word) and not (
+            _JSON_VALUE.fullmatch(word) and word[-1].isdigit() and isinf(float(word))
+        )
+        return word if finite else "null"
+
+    return _VALUES.sub(emptied, text)
 
 
 def _fill_values(text: str) -> str:
