@@ -14,10 +14,15 @@ from typing import Any
 
 
 def fgtrace(path: Path) -> int:
-    """Read a trace into fgtrace's typed events, nested and in order of time."""
+    """Read a trace into fgtrace's typed events, in order of time."""
+    import polars as pl
+
+    from fgtrace.readers.inputs import open_input
     from fgtrace.readers.kineto import read_kineto
 
-    return read_kineto(path).events.height
+    with open_input(path) as source:
+        recorded = read_kineto(source)
+    return int(recorded.events.select(pl.len()).collect().item())
 
 
 def standard_json(path: Path) -> int:

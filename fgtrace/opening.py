@@ -17,15 +17,16 @@ import polars as pl
 
 from fgtrace.analysis.calls import find_calls
 from fgtrace.analysis.links import link
+from fgtrace.cache import Key, key_of, load, store
 from fgtrace.errors import FgtraceError
 from fgtrace.frames import schema
 from fgtrace.frames.notes import Note, notes_frame
 from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.store import MANIFEST, load_run
-from fgtrace.frames.trace import Trace
+from fgtrace.frames.trace import LAZY_FRAMES, Trace
 from fgtrace.readers.detect import KINETO, Format, recognise
 from fgtrace.readers.inputs import Input, Progress, not_readable, open_input, unreadable
-from fgtrace.readers.kineto import read_kineto
+from fgtrace.readers.kineto import attributes_when_asked, read_kineto
 from fgtrace.readers.recorded import PartSource, Recorded
 
 RUN_SUFFIX = ".fgtrace"
@@ -36,25 +37,43 @@ _LISTED = 5  # names in a message
 _CHUNK = 1 << 20
 
 
-def _read_kineto(source: Input, path: Path) -> Recorded:
-    return read_kineto(source, path=path)
+@dataclass(frozen=True)
+class _How:
+    """How files are read."""
+
+    progress: Progress | None
+    raw_times: bool
 
 
-READERS: dict[str, Callable[[Input, Path], Recorded]] = {KINETO: _read_kineto}
+def _read_kineto(source: Input, path: Path, how: _How) -> Recorded:
+    return read_kineto(source, path=path, raw_times=how.raw_times)
+
+
+READERS: dict[str, Callable[[Input, Path, _How], Recorded]] = {KINETO: _read_kineto}
 """The readers, by what `recognise` calls the files that they read."""
 
 
-def open_trace(path: str | PathLike[str], progress: Progress | None = None) -> Trace:
+def open_trace(
+    path: str | PathLike[str],
+    progress: Progress | None = None,
+    *,
+    cache: bool = True,
+    raw_times: bool = False,
+) -> Trace:
     """Open a run, its zip, a profiler's file, a folder of such files, or `-`: standard input.
 
     Files are recognised by their content. In a folder that is no run each recording becomes a
     part, in the order of the names, numbers in them by their value; folders in it are not opened.
-    `progress` is called while files are read.
+    `progress` is called while files are read. With `cache`, a large file that was opened before and
+    is the same still is loaded from the user's cache folder, else kept there (`fgtrace.cache`);
+    folders, runs and standard input never are. `raw_times` keeps times that cannot be
+    (`fgtrace.readers.clocks`); those of a run are as they were when it was recorded.
     """
+    how = _How(progress, raw_times)
     if fspath(path) == STDIN:
         if sys.stdin is None:
             raise not_readable("standard input", OSError(errno.EBADF, "it is closed"))
-        return _open_stream(0, "standard input", progress)
+        return _open_stream(0, "standard input", how)
     found = Path(path)
     try:
         is_pipe, is_folder = found.is_fifo(), found.is_dir()
@@ -62,24 +81,42 @@ def open_trace(path: str | PathLike[str], progress: Progress | None = None) -> T
     except OSError as error:
         raise not_readable(found, error) from None
     if is_pipe:
-        return _open_stream(found, str(found), progress)
+        return _open_stream(found, str(found), how)
     if is_run:
         return load_run(found)
     if is_folder:
-        return _open_folder(found, progress)
-    return _open_file(found, str(found), progress)
+        return _open_folder(found, how)
+    return _open_cached(found, how) if cache else _open_file(found, str(found), how)
 
 
-def _open_file(path: Path, name: str, progress: Progress | None) -> Trace:
-    with open_input(path, progress, name=name) as source:
+def _open_cached(path: Path, how: _How) -> Trace:
+    key = key_of(path, raw_times=how.raw_times)
+    if key is None:
+        return _open_file(path, str(path), how)
+    if (found := load(key)) is None:
+        return _open_file(path, str(path), how, key)
+    trace, places = found
+    attributes = attributes_when_asked(path, places)
+    return trace.having(
+        launch_attributes=attributes.of_launches, op_attributes=attributes.of_operators
+    )
+
+
+def _open_file(path: Path, name: str, how: _How, key: Key | None = None) -> Trace:
+    """Read a file; with a `key`, keep what comes of it."""
+    with open_input(path, how.progress, name=name) as source:
         if source.head.startswith(b"PK\x03\x04") and _may_be_run(path):
             return load_run(path)
         known = recognise(source.head)
         if known is None or known.name not in READERS:
             raise _foreign(source, known)
-        recorded = READERS[known.name](source, path)
+        recorded = READERS[known.name](source, path, how)
     short = PurePath(name).name
-    return analysed([PartSource(recorded, short)], source=short, provenance=recorded.provenance)
+    part = PartSource(recorded, short)
+    trace = analysed([part], source=short, provenance=recorded.provenance)
+    if key is not None:
+        store(key, trace, recorded.places)
+    return trace
 
 
 def _may_be_run(path: Path) -> bool:
@@ -109,12 +146,12 @@ def _foreign(source: Input, known: Format | None) -> FgtraceError:
     )
 
 
-def _open_stream(stream: Path | int, name: str, progress: Progress | None) -> Trace:
+def _open_stream(stream: Path | int, name: str, how: _How) -> Trace:
     """Open what comes from a pipe, once it is all there and can be read from any place."""
-    with _spooled(stream, name, progress) as file:
+    with _spooled(stream, name, how.progress) as file:
         path = Path(f"/dev/fd/{file.fileno()}")
         try:
-            return replace(_open_file(path, name, progress), source=name)
+            return _open_file(path, name, how).having(source=name)
         except FgtraceError as error:
             raise FgtraceError(
                 error.message.replace(str(path), name),
@@ -163,11 +200,11 @@ class _Contents:
     others: list[str] = field(default_factory=list)
 
 
-def _open_folder(folder: Path, progress: Progress | None) -> Trace:
+def _open_folder(folder: Path, how: _How) -> Trace:
     files, others = _entries(folder)
     found = _Contents(others=others)
     for file in files:
-        _open_part(file, found, progress)
+        _open_part(file, found, how)
     # An empty file beside recordings that is called as they are was to be one.
     names = [*(part.source for part in found.parts), *(name for name, _ in found.lost)]
     endings = {PurePath(name).suffix for name in names}
@@ -208,15 +245,15 @@ def _natural(name: str) -> tuple[list[str | int], str]:
     return [int(word) if place % 2 else word for place, word in enumerate(words)], name
 
 
-def _open_part(file: Path, found: _Contents, progress: Progress | None) -> None:
+def _open_part(file: Path, found: _Contents, how: _How) -> None:
     known = None
     try:
-        with open_input(file, progress) as source:
+        with open_input(file, how.progress) as source:
             known = recognise(source.head)
             if known is None or known.name not in READERS:
                 found.others.append(f"{file.name} ({known.name})" if known else file.name)
                 return
-            found.parts.append(PartSource(READERS[known.name](source, file), file.name))
+            found.parts.append(PartSource(READERS[known.name](source, file, how), file.name))
     except FgtraceError as error:
         if known is None:
             found.unopened.append((file.name, error))
@@ -261,38 +298,34 @@ def analysed(
 ) -> Trace:
     """Make one trace of recordings: links and calls are found, notes collected.
 
-    Each recording becomes a part, numbered in the given order, with its own clock. Process,
+    Each recording becomes a part, or one for each document in its file, numbered in the given
+    order, with its own clock. Process,
     device and correlation numbers mean something only within a part. Frames that are not given
     are empty. The caller's notes come first, then the readers', then the analyses'.
     """
-    events, attributes = _joined([part.recorded for part in parts])
-    part_rows = _part_rows(parts)
-    links, link_notes = link(events)
-    calls, call_notes = find_calls(events, part_rows)
-    reader_notes = [
-        Note(note.level, note.kind, note.count, note.message, note.option, number)
-        for number, part in enumerate(parts)
-        for note in part.recorded.notes
-    ]
-    return Trace(
+    placed = _placed(parts)
+    trace = Trace(
         source=source,
         provenance=provenance,
-        parts=part_rows,
-        events=events,
-        links=links,
-        calls=calls,
+        parts=_part_rows(placed),
+        events=_together(placed, "events"),
+        links=schema.LINKS.to_frame(),
+        calls=schema.CALLS.to_frame(),
         samples=schema.SAMPLES.to_frame() if samples is None else samples,
         witnesses=schema.WITNESSES.to_frame() if witnesses is None else witnesses,
         calibration=schema.CALIBRATION.to_frame() if calibration is None else calibration,
-        notes=notes_frame(
-            [
-                *notes,
-                *reader_notes,
-                *(note for note in (*link_notes, *call_notes) if _matters(note, parts, provenance)),
-            ]
-        ),
-        launch_attributes=attributes.lazy(),
+        notes=schema.NOTES.to_frame(),
+        launch_attributes=_together(placed, "launch_attributes"),
+        op_attributes=_together(placed, "op_attributes"),
     )
+    links, link_notes = link(trace)
+    calls, call_notes = find_calls(trace)
+    told = [
+        *notes,
+        *(replace(note, part=one.first_part) for one in placed for note in one.recorded.notes),
+        *(note for note in (*link_notes, *call_notes) if _matters(note, parts, provenance)),
+    ]
+    return trace.having(links=links, calls=calls, notes=notes_frame(told))
 
 
 def _matters(note: Note, parts: Sequence[PartSource], provenance: Provenance) -> bool:
@@ -303,53 +336,80 @@ def _matters(note: Note, parts: Sequence[PartSource], provenance: Provenance) ->
     return not (on_host and note.kind == "no-device-activity")
 
 
-def _joined(recordings: Sequence[Recorded]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    events = [schema.EVENTS.to_frame()]
-    attributes = [schema.LAUNCH_ATTRIBUTES.to_frame()]
-    first = 0
-    for number, recorded in enumerate(recordings):
-        shifted = pl.col("event_id") + first
-        events.append(
-            recorded.events.with_columns(
-                shifted,
-                pl.col("parent_id") + first,
-                part=pl.lit(number, pl.UInt32),
+@dataclass(frozen=True)
+class _Placed:
+    """A recording, and the first of its events and parts among those of all."""
+
+    source: PartSource
+    first_event: int
+    first_part: int
+    parts: int
+    rank: int | None
+
+    @property
+    def recorded(self) -> Recorded:
+        return self.source.recorded
+
+
+def _placed(sources: Sequence[PartSource]) -> list[_Placed]:
+    placed = []
+    events = parts = 0
+    for source in sources:
+        height, last, rank = (
+            source.recorded.events.select(
+                pl.len(), pl.col("part").max().fill_null(0), pl.col("rank").first()
             )
+            .collect()
+            .row(0)
         )
-        attributes.append(recorded.launch_attributes.with_columns(shifted))
-        first += recorded.events.height
-    return (
-        pl.concat(events).cast(schema.EVENTS),
-        pl.concat(attributes).cast(schema.LAUNCH_ATTRIBUTES),
-    )
+        placed.append(_Placed(source, events, parts, last + 1, rank))
+        events += height
+        parts += last + 1
+    return placed
 
 
-def _part_rows(parts: Sequence[PartSource]) -> pl.DataFrame:
-    return pl.DataFrame(
-        [
+def _together(placed: Sequence[_Placed], name: str) -> pl.LazyFrame:
+    columns = LAZY_FRAMES[name]
+    frames = []
+    for one in placed:
+        firsts = {
+            "event_id": one.first_event,
+            "part": one.first_part,
+        }
+        shifted = [pl.col(key) + first for key, first in firsts.items() if first and key in columns]
+        frame: pl.LazyFrame = getattr(one.recorded, name)
+        frames.append(frame.with_columns(shifted) if shifted else frame)
+    return pl.concat(frames) if frames else columns.to_frame().lazy()
+
+
+def _part_rows(placed: Sequence[_Placed]) -> pl.DataFrame:
+    rows = []
+    for one in placed:
+        processes = _processes(one.recorded.events)
+        rows += [
             (
-                number,
-                part.source,
-                _process(part.recorded.events),
-                part.recorded.events["rank"].first() if part.recorded.events.height else None,
-                part.route,
-                part.generation,
-                part.profiler,
+                one.first_part + number,
+                one.source.source,
+                processes.get(number),
+                one.rank,
+                one.source.route,
+                one.source.generation,
+                one.source.profiler,
             )
-            for number, part in enumerate(parts)
-        ],
-        schema=schema.PARTS,
-        orient="row",
-    )
+            for number in range(one.parts)
+        ]
+    return pl.DataFrame(rows, schema=schema.PARTS, orient="row")
 
 
-def _process(events: pl.DataFrame) -> str | None:
+def _processes(events: pl.LazyFrame) -> dict[int, str | None]:
     # A file names its threads' process on every host row; the most frequent one recorded it.
     hosts = (
         events.filter(pl.col("kind").is_in(["op", "runtime", "driver", "range"]))
-        .group_by(pl.col("process").cast(pl.String))
+        .group_by("part", "process")
         .len()
+        .cast({"process": pl.String})
         .sort("len", "process", descending=[True, False])
+        .unique("part", keep="first", maintain_order=True)
+        .collect()
     )
-    processes: list[str | None] = hosts["process"].to_list()
-    return processes[0] if processes else None
+    return dict(hosts.select("part", "process").iter_rows())

@@ -49,6 +49,15 @@ def count(number: int | None) -> str:
     return MISSING if number is None else _grouped(number)
 
 
+def age(seconds: float) -> str:
+    """Show how long ago something was, in whole units: `40 s`, `5 min`, `3 h`, `12 d`."""
+    whole = max(int(seconds), 0)
+    for unit, unit_seconds in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if whole >= unit_seconds:
+            return f"{whole // unit_seconds} {unit}"
+    return f"{whole} s"
+
+
 def share(part: float | None) -> str:
     """Show a part of 1 in percent; one that is not 0 is never shown as 0."""
     if part is None:

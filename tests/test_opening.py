@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -13,13 +14,31 @@ import pytest
 import fgtrace
 from fgtrace.analysis.summary import summarise
 from fgtrace.errors import ExitCode, FgtraceError
+from fgtrace.frames import schema
 from fgtrace.frames.notes import Note
 from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.store import save_run
-from fgtrace.frames.trace import FRAMES
+from fgtrace.frames.trace import FRAMES, LAZY_FRAMES
 from fgtrace.opening import analysed, open_trace
+from fgtrace.readers.inputs import open_input
 from fgtrace.readers.kineto import read_kineto
 from fgtrace.readers.recorded import PartSource
+
+CUT_OFF = gzip.compress(b'{"schemaVersion": 1, "traceEvents": [')[:30]
+"""The beginning of a trace from which nothing can be read."""
+
+
+def read(path):
+    with open_input(path) as source:
+        return read_kineto(source, path=path)
+
+
+def assert_documented_columns(opened):
+    for name, expected in FRAMES.items():
+        assert getattr(opened, name).schema == expected
+    for name, expected in LAZY_FRAMES.items():
+        assert getattr(opened, name).collect_schema() == expected
+        assert getattr(opened, name).collect().schema == expected
 
 
 def test_open_is_in_the_package(trace):
@@ -29,8 +48,7 @@ def test_open_is_in_the_package(trace):
     assert opened.parts.select("source", "process", "profiler").rows() == [
         ("trace.json", "1", "kineto")
     ]
-    for name, expected in FRAMES.items():
-        assert getattr(opened, name).schema == expected
+    assert_documented_columns(opened)
 
 
 def test_a_run_is_opened_by_its_folder(trace, tmp_path):
@@ -38,7 +56,7 @@ def test_a_run_is_opened_by_its_folder(trace, tmp_path):
     run = tmp_path / "x.fgtrace"
     run.mkdir()
     save_run(opened, run, name="x")
-    assert open_trace(run).events.equals(opened.events)
+    assert open_trace(run).events.collect().equals(opened.events.collect())
 
 
 def test_an_unfinished_run_is_refused(tmp_path):
@@ -93,7 +111,7 @@ def test_a_zip_that_is_no_run_is_told_from_one(trace, tmp_path):
 
 
 def kernels_by_part(opened):
-    kernels = opened.events.filter(pl.col("kind") == "kernel")
+    kernels = opened.device_work.filter(pl.col("kind") == "kernel")
     return kernels.select(pl.col("name").cast(pl.String), "part").sort("part").rows()
 
 
@@ -160,7 +178,7 @@ def test_a_damaged_part_is_a_warning_and_the_others_are_read(new_trace, tmp_path
     folder = tmp_path / "job"
     write_ranks(new_trace, folder, 1, 2, 3, 4)
     whole = (folder / "rank2.json").read_bytes()
-    (folder / "rank2.json").write_bytes(b'{"traceEvents": [{"ph": "X", oops}]}')
+    (folder / "rank2.json").write_bytes(CUT_OFF)
     (folder / "rank3.json").write_bytes(b"")
     opened = open_trace(folder)
     assert opened.parts["source"].to_list() == ["rank1.json", "rank4.json"]
@@ -174,10 +192,10 @@ def test_a_damaged_part_is_a_warning_and_the_others_are_read(new_trace, tmp_path
 
 def test_a_folder_of_damaged_parts_only_is_the_first_one_s_error(tmp_path):
     for name in ("b", "a"):
-        (tmp_path / f"{name}.json").write_bytes(b'{"traceEvents": [{"ph": "X", oops}]}')
+        (tmp_path / f"{name}.json").write_bytes(CUT_OFF)
     with pytest.raises(FgtraceError, match=r"a\.json") as raised:
         open_trace(tmp_path)
-    assert raised.value.kind == "not-json"
+    assert raised.value.kind == "truncated"
 
 
 def test_a_folder_without_a_recording_says_what_was_looked_for_and_found(tmp_path):
@@ -225,6 +243,14 @@ def show(*arguments, **options):
     return subprocess.run(
         [sys.executable, "-m", "fgtrace", "show", *arguments], capture_output=True, **options
     )
+
+
+@pytest.mark.parametrize("place", ["trace.json", "."])
+def test_raw_times_are_kept_where_they_are_asked_for(trace, place):
+    path = trace.op("backwards", 100, -50).write().parent / place
+    for raw_times, duration in ((False, None), (True, -50)):
+        events = open_trace(path, raw_times=raw_times).events.collect()
+        assert events["dur_ns"].to_list() == [duration]
 
 
 def test_standard_input_is_read_like_a_file_and_nothing_of_it_is_left(trace, tmp_path):
@@ -316,7 +342,7 @@ def recording(builder, name, dur):
     """The same process, device and correlation numbers each time."""
     builder.range(f"fgtrace::call::c::{name}::0", 0, 9000).op("aten::mul", 500, 5000)
     builder.kernel(name, 1000, 20_000, dur).event("python_function", "main", 0, 9, pid=0, tid=0)
-    return read_kineto(builder.write(f"{name}.json"))
+    return read(builder.write(f"{name}.json"))
 
 
 def test_parts_with_the_same_numbers_never_mix(new_trace):
@@ -325,19 +351,16 @@ def test_parts_with_the_same_numbers_never_mix(new_trace):
         for number, (name, dur) in enumerate([("a", 100), ("b", 200)])
     ]
     opened = analysed(parts, source="two", provenance=Provenance())
-    names = dict(opened.events.select("event_id", pl.col("name").cast(pl.String)).rows())
-    part_of = dict(opened.events.select("event_id", "part").rows())
-    assert opened.events["event_id"].to_list() == list(range(opened.events.height))
+    events = opened.events.collect()
+    names = dict(events.select("event_id", pl.col("name").cast(pl.String)).rows())
+    part_of = dict(events.select("event_id", "part").rows())
+    assert events["event_id"].to_list() == list(range(events.height))
     assert opened.links.height == 2
     for device, launch, op, around in opened.links.select(
         "device_event_id", "launch_event_id", "op_event_id", "range_event_id"
     ).iter_rows():
         assert part_of[device] == part_of[launch] == part_of[op] == part_of[around]
         assert names[around] == f"fgtrace::call::c::{names[device]}::0"
-    children = opened.events.filter(pl.col("parent_id").is_not_null())
-    for event, parent in children.select("event_id", "parent_id").iter_rows():
-        assert part_of[event] == part_of[parent]
-        assert parent < event
     assert opened.calls.select("part", "route", "generation").rows() == [(0, "a", 0), (1, "b", 1)]
     assert opened.parts.select("part", "route", "generation").rows() == [(0, "a", 0), (1, "b", 1)]
 
@@ -347,9 +370,9 @@ def test_launch_attributes_follow_their_kernels_into_the_trace(new_trace):
     for grid in (4, 8):
         builder = new_trace().op("aten::add", 0, 10)
         builder.work("k", 50, 5, grid=[grid, 1, 1])
-        parts.append(PartSource(read_kineto(builder.write(f"{grid}.json")), str(grid)))
+        parts.append(PartSource(read(builder.write(f"{grid}.json")), str(grid)))
     opened = analysed(parts, source="two", provenance=Provenance())
-    kernels = opened.events.filter(pl.col("kind") == "kernel")["event_id"].to_list()
+    kernels = opened.device_work["event_id"].to_list()
     attributes = opened.launch_attributes.collect()
     assert attributes.select("event_id", pl.col("grid").list.first()).rows() == [
         (kernels[0], 4),
@@ -357,9 +380,56 @@ def test_launch_attributes_follow_their_kernels_into_the_trace(new_trace):
     ]
 
 
+def test_attributes_of_operators_follow_them_into_the_trace(new_trace):
+    parts = []
+    for size in (4, 8):
+        recorded = read(new_trace().kernel("k", 100, 50, 5).op("a", 0, 10).write(f"{size}.json"))
+        shapes = [{"event_id": 0, "input_shapes": f"[[{size}]]"}]
+        attributes = pl.LazyFrame(shapes, schema=schema.OP_ATTRIBUTES)
+        parts.append(PartSource(replace(recorded, op_attributes=attributes), str(size)))
+    opened = analysed(parts, source="two", provenance=Provenance())
+    ops = opened.events.filter(pl.col("kind") == "op").select("event_id").collect()
+    attributes = opened.op_attributes.select("event_id", "input_shapes").collect()
+    assert attributes.rows() == list(zip(ops["event_id"], ["[[4]]", "[[8]]"], strict=True))
+
+
+def test_the_documents_of_one_file_are_parts_of_their_own(new_trace):
+    first, second, other = (
+        read(new_trace().kernel(name, 1000, 9000, 10).write(f"{name}.json"))
+        for name in ("k0", "k1", "k2")
+    )
+    later = second.events.with_columns(pl.col("event_id") + 2, part=pl.lit(1, pl.UInt32))
+    both = replace(
+        first,
+        events=pl.concat([first.events, later]),
+        notes=[Note("warning", "second-document", 1, "another")],
+    )
+    opened = analysed(
+        [PartSource(both, "a.json"), PartSource(other, "b.json")],
+        source="job",
+        provenance=Provenance(),
+    )
+    assert opened.parts.select("part", "source", "process").rows() == [
+        (0, "a.json", "1"),
+        (1, "a.json", "1"),
+        (2, "b.json", "1"),
+    ]
+    assert kernels_by_part(opened) == [("k0", 0), ("k1", 1), ("k2", 2)]
+    assert opened.events.select("event_id").collect()["event_id"].to_list() == list(range(6))
+    assert opened.links["launch_event_id"].n_unique() == 3
+    assert opened.notes.filter(kind="second-document")["part"].to_list() == [0]
+
+
+def test_what_was_collected_of_events_stays_when_other_fields_change(trace):
+    opened = open_trace(trace.kernel("k", 0, 5000, 10).write())
+    assert opened.having(source="x").device_work is opened.device_work
+    other = opened.having(events=opened.events.clear())
+    assert other.device_work.is_empty()
+
+
 def test_notes_of_the_caller_the_reader_and_the_analyses_are_collected(trace):
-    trace.op("a", 0, 1).event("cpu_op", "b", 0, 0, ph="B")
-    recorded = read_kineto(trace.write())
+    trace.op("a", 0, 1).event("cpu_op", "b", 0, 0, ph="b")
+    recorded = read(trace.write())
     opened = analysed(
         [PartSource(recorded, "x")],
         source="x",
@@ -376,9 +446,8 @@ def test_notes_of_the_caller_the_reader_and_the_analyses_are_collected(trace):
 
 def test_a_trace_of_no_recordings_has_empty_frames():
     opened = analysed([], source="nothing", provenance=Provenance())
-    for name, expected in FRAMES.items():
-        assert getattr(opened, name).schema == expected
-    assert opened.events.is_empty()
+    assert_documented_columns(opened)
+    assert opened.events.collect().is_empty()
 
 
 def test_opening_loads_no_torch_and_nothing_that_draws(trace):

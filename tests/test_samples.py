@@ -39,7 +39,7 @@ def row(matrix: pl.DataFrame, case: str, route: str) -> dict[str, object]:
 
 def test_the_run_of_version_1_is_read_for_ever() -> None:
     assert json.loads((H200 / "manifest.json").read_text())["schema_version"] == 1
-    assert fgtrace.open(H200).events.height > 0
+    assert fgtrace.open(H200).device_work.height > 0
 
 
 def test_all_samples_together_stay_well_under_a_megabyte() -> None:
@@ -100,7 +100,7 @@ def test_every_profiled_call_of_a_row_has_the_same_counts(trace: Trace) -> None:
 
 def test_atens_dynamic_path_reads_eight_bytes_and_one(trace: Trace) -> None:
     parts = trace.parts.filter(route="aten", source="raw/aten.repeat_Tensor_dynamic.g0.json.gz")
-    copies = trace.events.filter(part=parts["part"].item(), kind="memcpy", copy_kind="DtoH")
+    copies = trace.device_work.filter(part=parts["part"].item(), kind="memcpy", copy_kind="DtoH")
     assert copies.group_by("bytes").len().sort("bytes").rows() == [(1, 10), (8, 10)]
 
 
@@ -130,7 +130,7 @@ def test_the_counts_are_those_of_the_raw_files(trace: Trace) -> None:
         document = json.loads(gzip.decompress((H200 / part["source"]).read_bytes()))
         for category, kind in categories.items():
             events = [e for e in document["traceEvents"] if e.get("cat") == category]
-            frame = trace.events.filter(part=part["part"], kind=kind)
+            frame = trace.device_work.filter(part=part["part"], kind=kind)
             assert frame.height == len(events)
             assert frame["dur_ns"].sum() == sum(round(e["dur"] * 1000) for e in events)
 

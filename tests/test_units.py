@@ -63,6 +63,12 @@ def test_bytes_are_in_decimal_units():
     assert units.size(None) == "—"
 
 
+def test_an_age_is_in_whole_units_and_never_below_zero():
+    seconds = (-5, 0, 59.9, 60, 3599, 3600, 86_399, 86_400 * 12)
+    texts = ["0 s", "0 s", "59 s", "1 min", "59 min", "1 h", "23 h", "12 d"]
+    assert [units.age(number) for number in seconds] == texts
+
+
 def test_a_share_that_is_not_zero_is_never_shown_as_zero():
     assert units.share(0.8717) == "87.2 %"
     assert units.share(0.0) == "0.0 %"

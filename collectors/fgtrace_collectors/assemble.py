@@ -18,6 +18,7 @@ from fgtrace.errors import ExitCode, FgtraceError
 from fgtrace.frames import schema
 from fgtrace.frames.notes import KINDS, Note
 from fgtrace.frames.provenance import Clocks, Device, Environment, Host, Protocol, Provenance
+from fgtrace.readers.inputs import open_input
 from fgtrace.readers.kineto import read_kineto
 from fgtrace.readers.recorded import PartSource
 from fgtrace_collectors.recorder.recording import (
@@ -152,12 +153,11 @@ def assemble(recording: Path, run: Path) -> Assembled:
     for profile in found.profiles:
         name = Path(profile.file).name
         # Only the name is taken: a recording from elsewhere must not name files outside itself.
-        scrub(recording / PROFILES / name, run / RAW / name)
-        profiles.append(
-            PartSource(
-                read_kineto(run / RAW / name), f"{RAW}/{name}", profile.route, profile.generation
-            )
-        )
+        raw = run / RAW / name
+        scrub(recording / PROFILES / name, raw)
+        with open_input(raw) as source:
+            recorded = read_kineto(source, path=raw)
+        profiles.append(PartSource(recorded, f"{RAW}/{name}", profile.route, profile.generation))
     return Assembled(
         provenance=_provenance(found, profiles),
         profiles=tuple(profiles),

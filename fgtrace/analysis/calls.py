@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.links import device_work
+from fgtrace.analysis.around import THREAD, around_in
+from fgtrace.analysis.intervals import outermost
 from fgtrace.analysis.readbacks import readbacks
-from fgtrace.frames.nesting import innermost
 from fgtrace.frames.notes import Note
 from fgtrace.frames.schema import CALLS
 from fgtrace.frames.trace import Trace
@@ -41,29 +41,19 @@ SLOW_FIRST_CALL = 3
 """A first call of more than this many medians is left out of medians."""
 
 
-def find_calls(events: pl.DataFrame, parts: pl.DataFrame) -> tuple[pl.DataFrame, list[Note]]:
+def find_calls(trace: Trace) -> tuple[pl.DataFrame, list[Note]]:
     """Find the calls of each part by the names of its ranges; nested ones count once."""
-    name = pl.col("name").cast(pl.String)
-    ranges = (
-        events.filter(pl.col("kind") == "range", pl.col("dur_ns").is_not_null())
-        .filter(~name.str.contains(PHASE))
-        .with_columns(form=_form(name))
-        .filter(pl.col("form").is_not_null())
+    ranges = trace.ranges.drop_nulls("dur_ns")
+    named = (
+        ranges.join(_forms(ranges["name"].unique()), on="name")
         .filter(pl.col("form") == pl.col("form").min().over("part"))
+        .join(trace.parts.select("part", "route", "generation"), on="part", how="left")
     )
-    outermost = ranges.filter(innermost(ranges, ranges)["outer_id"].is_null())
-    named = outermost.select(
-        "part",
-        "start_ns",
-        "dur_ns",
-        range_event_id="event_id",
-        case=_field("case", forms=(0, 1)),
-        range_route=_field("route", forms=(0,)),
-        range_index=_field("index", forms=(0,)).cast(pl.UInt32, strict=False),
-    ).join(parts.select("part", "route", "generation"), on="part", how="left")
     group = ["part", "case", "route"]
     calls = (
-        named.with_columns(route=pl.coalesce("range_route", "route"))
+        outermost(named.sort("event_id"))
+        .rename({"event_id": "range_event_id"})
+        .with_columns(route=pl.coalesce("range_route", "route"))
         .sort("part", "start_ns", "range_event_id")
         .with_columns(order=pl.int_range(pl.len(), dtype=pl.UInt32).over(group))
         .with_columns(
@@ -77,10 +67,23 @@ def find_calls(events: pl.DataFrame, parts: pl.DataFrame) -> tuple[pl.DataFrame,
     return calls, _notes(calls)
 
 
-def _form(name: pl.Expr) -> pl.Expr:
-    return pl.coalesce(
+def _forms(names: pl.Series) -> pl.DataFrame:
+    # The names that mark calls, and what they say of them.
+    name = pl.col("name").cast(pl.String)
+    form = pl.coalesce(
         pl.when(name.str.contains(pattern)).then(pl.lit(number))
         for number, pattern in enumerate(_FORMS)
+    )
+    return (
+        names.to_frame()
+        .filter(~name.str.contains(PHASE))
+        .with_columns(form=form)
+        .filter(pl.col("form").is_not_null())
+        .with_columns(
+            case=_field("case", forms=(0, 1)),
+            range_route=_field("route", forms=(0,)),
+            range_index=_field("index", forms=(0,)).cast(pl.UInt32, strict=False),
+        )
     )
 
 
@@ -105,8 +108,8 @@ def _notes(calls: pl.DataFrame) -> list[Note]:
 
 
 def call_ranges(trace: Trace) -> pl.DataFrame:
-    """Select the events that are the ranges of calls."""
-    return trace.events.join(
+    """Select the ranges of calls."""
+    return trace.ranges.join(
         trace.calls.select(event_id="range_event_id"),
         on="event_id",
         how="semi",
@@ -122,10 +125,10 @@ def owning_calls(trace: Trace, host_events: pl.DataFrame) -> pl.DataFrame:
     `call_id`, the call's `range_event_id`, for the host events that belong to one.
     """
     ranges = call_ranges(trace)
-    on_thread = innermost(host_events, ranges).select("event_id", call_id="outer_id")
-    threads = ranges.select("part", "process", "thread").unique()
+    on_thread = host_events.select("event_id", call_id=around_in(ranges, host_events))
+    threads = ranges.select(THREAD).unique()
     elsewhere = (
-        host_events.join(threads, on=["part", "process", "thread"], how="anti")
+        host_events.join(threads, on=THREAD, how="anti")
         .sort("start_ns", "event_id")
         .join_asof(
             ranges.sort("start_ns", "event_id").select(
@@ -151,17 +154,15 @@ def call_work(trace: Trace) -> pl.DataFrame:
     Columns: `call_id`, `launch_event_id`, `kind`, `dur_ns`, and `readback` of copies from the
     device (null where it cannot be known).
     """
-    starters = trace.links.select(event_id="launch_event_id").unique()
-    starts = trace.events.join(starters, on="event_id", how="semi", maintain_order="left")
+    starters = trace.links.select(event_id="launch_event_id")
+    starts = trace.api_calls.join(starters, on="event_id", how="semi", maintain_order="left")
     owners = owning_calls(trace, starts)
     return (
         trace.links.select("launch_event_id", event_id="device_event_id")
         .join(owners.rename({"event_id": "launch_event_id"}), on="launch_event_id")
-        .join(device_work(trace.events).select("event_id", "kind", "dur_ns"), on="event_id")
+        .join(trace.device_work.select("event_id", "kind", "dur_ns"), on="event_id")
         .join(
-            readbacks(trace.events, trace.links).select(
-                "readback", event_id="device_event_id", is_dtoh=True
-            ),
+            readbacks(trace).select("readback", event_id="device_event_id", is_dtoh=True),
             on="event_id",
             how="left",
         )
@@ -185,7 +186,7 @@ COUNTS = ("kernel_count", "copy_count", "readback_count", "device_time_ns")
 
 def counts_or_zero(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
     """Fill counts that a join left null: 0 where the part has device work, else not known."""
-    recorded = device_work(trace.events).select("part").unique()
+    recorded = trace.device_work.select("part").unique()
     no_work = pl.col("kernel_count").is_null() & pl.col("device_recorded")
     return rows.join(
         recorded.with_columns(device_recorded=True), on="part", how="left", maintain_order="left"

@@ -1,4 +1,4 @@
-"""Time covered by intervals that may overlap."""
+"""Intervals that may overlap: the time that they cover, and which lie in which."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import polars as pl
 def union_length(events: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Add up the time that the intervals of each group cover, overlaps counted once.
 
-    The result has the columns of `by` and `busy_ns`, sorted by them. Intervals without a duration,
-    and groups without an interval, have no part in it.
+    The result has the columns of `by` and `busy_ns`, sorted by them. Intervals without a start or
+    a duration, and groups without an interval, have no part in it.
     """
     return (
         _pieces(events.lazy(), by).group_by(by).agg(busy_ns=pl.col("length_ns").sum()).sort(by)
@@ -53,7 +53,7 @@ def covered_length(windows: pl.DataFrame, events: pl.DataFrame, by: Sequence[str
 def own_length(events: pl.DataFrame, outer: str) -> pl.Series:
     """Say how long each event lasts without what is inside it.
 
-    `outer` holds the `event_id` of the innermost one around each, as `innermost` finds it. A value
+    `outer` holds the `event_id` of the innermost one around each, as `nest` finds it. A value
     an event, in their order; null where it has no duration.
     """
     # Of two events inside the same one neither encloses the other. So in order of their starts
@@ -79,14 +79,25 @@ def own_length(events: pl.DataFrame, outer: str) -> pl.Series:
     )
 
 
+def outermost(events: pl.DataFrame) -> pl.DataFrame:
+    """Select the host events that lie in none of the others; of equal intervals, the first.
+
+    They are in order of `event_id`. One without a duration lies in none, and none lies in it.
+    """
+    # One that an earlier start encloses ends no later than the furthest of the ends so far.
+    start, end = pl.col("start_ns"), pl.col("start_ns") + pl.col("dur_ns").fill_null(0)
+    furthest = end.cum_max().shift(1).over("part", "process", "thread")
+    enclosed = (furthest >= start + pl.col("dur_ns")) & (furthest > start)
+    return events.filter(~enclosed.fill_null(False))
+
+
 def _pieces(events: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
     # Sorted by start, an interval adds what lies beyond the furthest end so far.
-    order = ["start_ns", "end_ns"]
-    covered = pl.col("furthest_ns").shift(1).over(by, order_by=order)
-    begin = pl.max_horizontal("start_ns", covered)
+    furthest = pl.col("end_ns").cum_max().shift(1).over(by)
+    begin = pl.max_horizontal("start_ns", furthest)
     return (
-        events.filter(pl.col("dur_ns") >= 0)
+        events.filter(pl.col("dur_ns") >= 0, pl.col("start_ns").is_not_null())
         .select(*by, "start_ns", end_ns=pl.col("start_ns") + pl.col("dur_ns"))
-        .with_columns(furthest_ns=pl.col("end_ns").cum_max().over(by, order_by=order))
+        .sort("start_ns")
         .select(*by, begin_ns=begin, length_ns=(pl.col("end_ns") - begin).clip(lower_bound=0))
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.links import device_work
 from fgtrace.frames.trace import Trace
 
 KERNELS = pl.Schema(
@@ -23,7 +22,7 @@ KERNELS = pl.Schema(
 
 def kernels_report(trace: Trace) -> pl.DataFrame:
     """Make a row for each kernel name, the longest total first."""
-    work = device_work(trace.events)
+    work = trace.device_work
     device_time = work["dur_ns"].sum()
     duration = pl.col("dur_ns")
     return (

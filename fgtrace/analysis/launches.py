@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.links import device_work, launches
+from fgtrace.analysis.links import launches
 from fgtrace.frames.trace import Trace
 
 LAUNCHES = pl.Schema(
@@ -28,7 +28,7 @@ def launches_report(trace: Trace) -> pl.DataFrame:
     """
     keys = ["part", "correlation"]
     start, is_kernel = pl.col("start_ns"), pl.col("kind") == "kernel"
-    work = device_work(trace.events).select(*keys, "kind", "start_ns")
+    work = trace.device_work.select(*keys, "kind", "start_ns")
     first = (
         work.filter(pl.col("correlation").is_not_null())
         .group_by(keys)
@@ -38,7 +38,7 @@ def launches_report(trace: Trace) -> pl.DataFrame:
     delay = pl.col("first_ns") - start
     silent = ~pl.col("owns_device_work") & pl.col("device_recorded")
     return (
-        launches(trace.events)
+        launches(trace)
         .select(*keys, "name", "start_ns", "dur_ns", "owns_device_work")
         .join(first, on=keys, how="left")
         .join(recorded, on="part", how="left")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from fgtrace.analysis.around import INTERVAL, around_in
 from fgtrace.analysis.intervals import own_length, union_length
-from fgtrace.analysis.links import device_work, host_api, launches
-from fgtrace.frames.nesting import innermost
+from fgtrace.analysis.links import launches
+from fgtrace.frames.nesting import nest
 from fgtrace.frames.trace import Trace
 
 OPS = pl.Schema(
@@ -31,13 +32,11 @@ def ops_report(trace: Trace) -> pl.DataFrame:
     Host times of their own add up to the time in operators; threads are added up.
     """
     thread = ["part", "process", "thread"]
-    ops = trace.events.filter(pl.col("kind") == "op").select(
-        "event_id", *thread, "name", "start_ns", "dur_ns"
-    )
-    ops = ops.with_columns(outer_id=innermost(ops, ops)["outer_id"])
+    ops = trace.events.filter(pl.col("kind") == "op").select(*INTERVAL, "name").collect()
+    ops = nest(ops)
     duration = pl.col("dur_ns")
     by_name = (
-        ops.with_columns(own_length(ops, "outer_id"))
+        ops.with_columns(own_length(ops, "parent_id"))
         .group_by("name")
         .agg(
             count=pl.len(),
@@ -54,7 +53,7 @@ def ops_report(trace: Trace) -> pl.DataFrame:
     rows = by_name.join(total, on="name", how="left")
     for found in (_device_work(trace, ops), _launches(trace, ops)):
         rows = rows.join(found, on="name", how="left")
-    device, api = _recorded(trace)
+    device, api = not trace.device_work.is_empty(), not trace.api_calls.is_empty()
     return (
         rows.with_columns(
             pl.col("total_host_ns").fill_null(0),
@@ -70,7 +69,7 @@ def ops_report(trace: Trace) -> pl.DataFrame:
 
 def _device_work(trace: Trace, ops: pl.DataFrame) -> pl.DataFrame:
     names = ops.select("name", op_event_id="event_id")
-    work = device_work(trace.events).select("kind", "dur_ns", device_event_id="event_id")
+    work = trace.device_work.select("kind", "dur_ns", device_event_id="event_id")
     return (
         trace.links.select("device_event_id", "op_event_id")
         .join(names, on="op_event_id")
@@ -86,12 +85,9 @@ def _device_work(trace: Trace, ops: pl.DataFrame) -> pl.DataFrame:
 def _launches(trace: Trace, ops: pl.DataFrame) -> pl.DataFrame:
     names = ops.select("name", outer_id="event_id")
     return (
-        innermost(launches(trace.events), ops)
+        around_in(ops, launches(trace))
+        .to_frame()
         .join(names, on="outer_id")
         .group_by("name")
         .agg(launch_count=pl.len())
     )
-
-
-def _recorded(trace: Trace) -> tuple[bool, bool]:
-    return not device_work(trace.events).is_empty(), not host_api(trace.events).is_empty()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from fgtrace.analysis.around import around_in
 from fgtrace.analysis.calls import (
     COUNTS,
     PHASE,
@@ -13,7 +14,7 @@ from fgtrace.analysis.calls import (
     counts_or_zero,
 )
 from fgtrace.analysis.readbacks import waits
-from fgtrace.frames.nesting import innermost
+from fgtrace.frames.nesting import nest
 from fgtrace.frames.trace import Trace
 
 PHASES = pl.Schema(
@@ -67,20 +68,17 @@ def phases_report(trace: Trace) -> pl.DataFrame:
 
 
 def _phase_ranges(trace: Trace) -> pl.DataFrame:
-    name = pl.col("name").cast(pl.String).str.extract(PHASE, 1)
-    return (
-        trace.events.filter(pl.col("kind") == "range")
-        .with_columns(phase=name.replace(_OLD_NAMES))
-        .filter(pl.col("phase").is_not_null())
-    )
+    phase = pl.col("name").cast(pl.String).str.extract(PHASE, 1).replace(_OLD_NAMES)
+    names = trace.ranges.select(pl.col("name").unique()).with_columns(phase=phase)
+    return trace.ranges.join(names.drop_nulls("phase"), on="name", maintain_order="left")
 
 
 def _host_times(trace: Trace, ranges: pl.DataFrame) -> pl.DataFrame:
     # A row for each call and phase on the call's thread, and one for what is left of the call.
     owned = (
         ranges.with_columns(
-            call_id=innermost(ranges, call_ranges(trace))["outer_id"],
-            around=innermost(ranges, ranges)["outer_id"],
+            call_id=around_in(call_ranges(trace), ranges),
+            around=nest(ranges)["parent_id"],
         )
         .filter(pl.col("call_id").is_not_null())
         .join(trace.calls.select(call_id="range_event_id", call_start_ns="start_ns"), on="call_id")
@@ -111,16 +109,15 @@ def _host_times(trace: Trace, ranges: pl.DataFrame) -> pl.DataFrame:
 def _device_work(trace: Trace, ranges: pl.DataFrame) -> pl.DataFrame:
     work = call_work(trace)
     starters = work.select(event_id="launch_event_id").unique()
-    starts = trace.events.join(starters, on="event_id", how="semi", maintain_order="left")
+    starts = trace.api_calls.join(starters, on="event_id", how="semi", maintain_order="left")
     phases = _phases_around(starts, ranges).rename({"event_id": "launch_event_id"})
     return work.join(phases, on="launch_event_id").group_by("call_id", "phase").agg(counts())
 
 
 def _waiting(trace: Trace, ranges: pl.DataFrame) -> pl.DataFrame:
-    found = waits(trace.events, trace.links).select("event_id")
-    waiting = trace.events.join(found, on="event_id", how="semi", maintain_order="left")
+    waiting = trace.api_calls.join(waits(trace), on="event_id", how="semi", maintain_order="left")
     return (
-        waiting.with_columns(call_id=innermost(waiting, call_ranges(trace))["outer_id"])
+        waiting.with_columns(call_id=around_in(call_ranges(trace), waiting))
         .join(_phases_around(waiting, ranges), on="event_id")
         .filter(pl.col("call_id").is_not_null())
         .group_by("call_id", "phase")
@@ -131,7 +128,7 @@ def _waiting(trace: Trace, ranges: pl.DataFrame) -> pl.DataFrame:
 def _phases_around(host_events: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
     names = ranges.select("phase", outer_id="event_id")
     return (
-        innermost(host_events, ranges)
+        host_events.select("event_id", outer_id=around_in(ranges, host_events))
         .join(names, on="outer_id", how="left")
         .select("event_id", pl.col("phase").fill_null(OTHER))
     )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.links import host_api, launches
-from fgtrace.frames.nesting import innermost
+from fgtrace.analysis.around import names_of
+from fgtrace.analysis.intervals import outermost
+from fgtrace.analysis.links import launches
+from fgtrace.analysis.names import matching
+from fgtrace.frames.trace import Trace
 
 READBACKS = pl.Schema(
     {
@@ -36,20 +39,20 @@ _READING_OPS = (
 """Operators whose copy from the device the host needs, where the file has no byte counts."""
 
 
-def syncs(events: pl.DataFrame) -> pl.DataFrame:
+def syncs(trace: Trace) -> pl.DataFrame:
     """Select the synchronise calls, in order; a driver call inside a runtime call is not another.
 
     Blocking copies are not among them, nor is a wait of a stream for an event.
     """
-    found = host_api(events).filter(pl.col("name").cast(pl.String).str.contains(_SYNC))
-    return found.filter(innermost(found, found)["outer_id"].is_null())
+    api = trace.api_calls
+    return outermost(api.filter(matching(api["name"], _SYNC)))
 
 
-def waits(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+def waits(trace: Trace) -> pl.DataFrame:
     """Make a row for each API call in which the host waits: synchronise calls, blocking copies."""
-    blocking = _copies(events, links).filter("blocks").unique("launch_event_id")
+    blocking = _copies(trace).filter("blocks").unique("launch_event_id")
     rows = [
-        syncs(events).select("event_id", "dur_ns", wait=pl.lit("sync")),
+        syncs(trace).select("event_id", "dur_ns", wait=pl.lit("sync")),
         blocking.select("dur_ns", event_id="launch_event_id", wait=pl.lit("blocking_copy")).select(
             "event_id", "dur_ns", "wait"
         ),
@@ -57,21 +60,21 @@ def waits(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(rows).select(WAITS.names()).cast(WAITS).sort("event_id")
 
 
-def readbacks(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+def readbacks(
+    trace: Trace, *, launched: pl.DataFrame | None = None, waited: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """Say of each copy from the device to the host whether the host waits for it.
 
     It does when the copy's API call blocks, or when the same thread waits until after the copy's
-    end before its next launch. Without byte counts the operator's name is enough.
+    end before its next launch. Without byte counts the operator's name is enough. `launched` and
+    `waited` are the trace's `launches` and `syncs`, for who has them.
     """
-    copies = _copies(events, links).filter(pl.col("copy_kind") == "DtoH")
+    copies = _copies(trace, pl.col("copy_kind") == "DtoH")
     thread = ["part", "process", "thread"]
-    next_launch = (
-        launches(events)
-        .sort("start_ns", "event_id")
-        .select(*thread, "start_ns", next_launch_ns="start_ns")
-    )
+    launched = launches(trace) if launched is None else launched
+    next_launch = launched.select(*thread, "start_ns", next_launch_ns="start_ns")
     first_sync = (
-        syncs(events)
+        (syncs(trace) if waited is None else waited)
         .select(
             *thread,
             sync_event_id="event_id",
@@ -83,7 +86,9 @@ def readbacks(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
     )
     # One that ends after the copy's call began, on the same thread, also began after it.
     waited_for = pl.col("sync_start_ns") <= pl.col("next_launch_ns")
-    named = pl.col("bytes").is_null() & pl.col("op").str.contains(_READING_OPS)
+    ops = names_of(trace, copies.filter(pl.col("bytes").is_null())["op_event_id"])
+    reading = ops.filter(matching(ops["name"], _READING_OPS))["event_id"].implode()
+    named = pl.col("bytes").is_null() & pl.col("op_event_id").is_in(reading)
     return (
         copies.sort("start_ns", "device_event_id")
         .join_asof(
@@ -94,8 +99,9 @@ def readbacks(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
             allow_exact_matches=False,
             check_sortedness=False,
         )
-        .with_columns(pl.col("next_launch_ns", "copy_end_ns").fill_null(2**63 - 1))
-        # The clocks are not one: a copy can seem to end before its call.
+        .with_columns(pl.col("next_launch_ns").fill_null(2**63 - 1))
+        # The clocks are not one: a copy can seem to end before its call. Of one whose end is not
+        # known any wait after its call is taken to be for it.
         .with_columns(needed_until_ns=pl.max_horizontal("start_ns", "copy_end_ns"))
         .sort("needed_until_ns", "device_event_id")
         .join_asof(
@@ -123,25 +129,30 @@ def readbacks(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _copies(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+def _copies(trace: Trace, wanted: pl.Expr | bool = True) -> pl.DataFrame:
     # A row a copy, with its API call (`start_ns`, `dur_ns`, `thread`, ...) where that is known.
-    api = host_api(events).select(
+    copies = (
+        trace.device_work.filter(pl.col("kind") == "memcpy")
+        .filter(wanted)
+        .select(
+            "bytes",
+            "copy_kind",
+            device_event_id="event_id",
+            copy_end_ns=pl.col("start_ns") + pl.col("dur_ns"),
+        )
+    )
+    links = trace.links.join(copies, on="device_event_id", how="semi")
+    api = trace.api_calls.join(links, left_on="event_id", right_on="launch_event_id", how="semi")
+    api = api.select(
         "part",
         "process",
         "thread",
         "start_ns",
         "dur_ns",
         launch_event_id="event_id",
-        api=pl.col("name").cast(pl.String),
+        is_copy_call=matching(api["name"], _COPY),
+        is_async=matching(api["name"], _ASYNC),
     )
-    ops = events.select(op_event_id="event_id", op=pl.col("name").cast(pl.String))
-    copies = events.filter(pl.col("kind") == "memcpy").select(
-        "bytes",
-        "copy_kind",
-        device_event_id="event_id",
-        copy_end_ns=pl.col("start_ns") + pl.col("dur_ns"),
-    )
-    is_copy_call = pl.col("api").str.contains(_COPY)
     # A copy to pageable memory blocks in spite of its name: it returns after the copy's end. The
     # same order of a copy within the device or to it says nothing.
     outlasts = (pl.col("copy_kind") == "DtoH") & (
@@ -150,10 +161,7 @@ def _copies(events: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
     return (
         copies.join(links, on="device_event_id", how="left", maintain_order="left")
         .join(api, on="launch_event_id", how="left", maintain_order="left")
-        .join(ops, on="op_event_id", how="left", maintain_order="left")
         .with_columns(
-            blocks=(is_copy_call & (~pl.col("api").str.contains(_ASYNC) | outlasts)).fill_null(
-                False
-            )
+            blocks=(pl.col("is_copy_call") & (~pl.col("is_async") | outlasts)).fill_null(False)
         )
     )

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any
 
 import msgspec
 import polars as pl
 
 from fgtrace.analysis.intervals import union_length
-from fgtrace.analysis.links import (
-    GRAPH_LAUNCH,
-    device_work,
-    launches,
-    launches_without_device_row,
-)
+from fgtrace.analysis.links import GRAPH_LAUNCH, launches, without_device_row
+from fgtrace.analysis.names import matching
+from fgtrace.analysis.outcome import Outcome, outcome_of
 from fgtrace.analysis.readbacks import readbacks, syncs
 from fgtrace.frames.trace import Trace
-
-
-class Notice(msgspec.Struct, frozen=True):
-    """A note, as scripts get it."""
-
-    kind: str
-    count: int
-    message: str
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -72,90 +62,121 @@ class PartSummary(msgspec.Struct, frozen=True):
     metrics: Metrics
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class Summary(Outcome, frozen=True, kw_only=True, omit_defaults=True):
     """What `show summary` prints."""
 
-    outcome: Literal["ok", "ok-with-warnings"]
-    warnings: list[Notice]
-    notes: list[Notice]
     recorded: Recorded
     parts: list[PartSummary]
     metrics: Metrics
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """The rows that the metrics are made of: of a trace, or of one part."""
+
+    work: pl.DataFrame
+    launched: pl.DataFrame
+    waited: pl.DataFrame
+    read: pl.DataFrame
+    unlinked: pl.DataFrame
+
+
 def summarise(trace: Trace) -> Summary:
     """Describe a trace and each of its parts."""
-    warnings = notes_of(trace, "warning")
+    rows = _rows(trace)
+    numbers = trace.parts["part"].sort().to_list()
+    metrics = [_metrics(part) for part in _by_part(rows, numbers)]
+    parts = trace.parts.sort("part").iter_rows(named=True)
     return Summary(
-        outcome="ok-with-warnings" if warnings else "ok",
-        warnings=warnings,
-        notes=notes_of(trace, "info"),
-        recorded=_recorded(trace.events),
+        **msgspec.structs.asdict(outcome_of(trace)),
+        recorded=_recorded(trace),
         parts=[
-            PartSummary(
-                part["process"],
-                part["rank"],
-                part["source"],
-                _metrics(
-                    trace.events.filter(pl.col("part") == part["part"]), trace.links, aligned=True
-                ),
-            )
-            for part in trace.parts.sort("part").iter_rows(named=True)
+            PartSummary(part["process"], part["rank"], part["source"], of_part)
+            for part, of_part in zip(parts, metrics, strict=True)
         ],
-        metrics=_metrics(trace.events, trace.links, aligned=trace.parts.height < 2),
+        metrics=metrics[0] if len(metrics) == 1 else _added(metrics),
     )
 
 
-def notes_of(trace: Trace, level: str) -> list[Notice]:
-    """Give the notes of a level, in the order in which they were made."""
-    notes = trace.notes.filter(pl.col("level") == level)
-    return [Notice(*row) for row in notes.select("kind", "count", "message").iter_rows()]
-
-
-def _recorded(events: pl.DataFrame) -> Recorded:
-    kinds = set(events["kind"].unique())
-    copies = events.filter(pl.col("kind") == "memcpy")
-    device = bool(kinds & {"kernel", "memcpy", "memset"})
+def _recorded(trace: Trace) -> Recorded:
+    kind = pl.col("kind")
+    ranges, python = (
+        trace.events.select((kind == "range").any(), python=(kind == "python").any())
+        .collect()
+        .row(0)
+    )
+    work = trace.device_work
+    copies = work.filter(kind == "memcpy")
     return Recorded(
-        host_api=bool(kinds & {"runtime", "driver"}),
-        device=device,
-        bytes=device and copies["bytes"].null_count() == 0,
-        ranges="range" in kinds,
-        python="python" in kinds,
+        host_api=not trace.api_calls.is_empty(),
+        device=not work.is_empty(),
+        bytes=not work.is_empty() and copies["bytes"].null_count() == 0,
+        ranges=ranges,
+        python=python,
     )
 
 
-def _metrics(events: pl.DataFrame, links: pl.DataFrame, *, aligned: bool) -> Metrics:
-    work = device_work(events)
+def _rows(trace: Trace) -> _Rows:
+    launched, waited = launches(trace), syncs(trace)
+    part_of = trace.device_work.select("part", device_event_id="event_id")
+    return _Rows(
+        work=trace.device_work,
+        launched=launched,
+        waited=waited,
+        read=part_of.join(readbacks(trace, launched=launched, waited=waited), on="device_event_id"),
+        unlinked=part_of.join(
+            trace.links.filter(pl.col("launch_event_id").is_null()), on="device_event_id"
+        ),
+    )
+
+
+def _by_part(rows: _Rows, numbers: list[int]) -> list[_Rows]:
+    if len(numbers) == 1:
+        return [rows]
+    of_part = {}
+    for field in fields(_Rows):
+        frame = getattr(rows, field.name)
+        found = frame.partition_by("part", as_dict=True)
+        of_part[field.name] = [found.get((number,), frame.clear()) for number in numbers]
+    return [
+        _Rows(**{name: frames[place] for name, frames in of_part.items()})
+        for place in range(len(numbers))
+    ]
+
+
+def _metrics(rows: _Rows) -> Metrics:
+    work, read = rows.work, rows.read
     kernels = work.filter(pl.col("kind") == "kernel")
     copies = work.filter(pl.col("kind") == "memcpy")
     dtoh = copies.filter(pl.col("copy_kind") == "DtoH")
-    read = readbacks(events, links)
-    started = launches(events)
-    waited = syncs(events)
-    linked = links.filter(pl.col("launch_event_id").is_not_null())
     return Metrics(
         kernel_count=kernels.height,
         kernel_time_ns=int(kernels["dur_ns"].sum()),
         kernel_busy_ns=_busy(kernels),
         device_busy_ns=_busy(work),
-        launch_count=started.height,
-        graph_launch_count=int(started["name"].cast(pl.String).str.contains(GRAPH_LAUNCH).sum()),
+        launch_count=rows.launched.height,
+        graph_launch_count=int(matching(rows.launched["name"], GRAPH_LAUNCH).sum()),
         memcpy_count=copies.height,
         memset_count=work.height - kernels.height - copies.height,
         dtoh_count=dtoh.height,
         dtoh_time_ns=int(dtoh["dur_ns"].sum()),
         dtoh_bytes=_known_sum(dtoh["bytes"]),
-        sync_count=waited.height,
-        sync_host_ns=int(waited["dur_ns"].sum()),
+        sync_count=rows.waited.height,
+        sync_host_ns=int(rows.waited["dur_ns"].sum()),
         readback_count=_known_sum(read["readback"]),
         scalar_readback_count=_known_sum(read["readback"] & read["scalar"]),
-        unlinked_count=work.join(
-            linked, left_on="event_id", right_on="device_event_id", how="anti"
-        ).height,
-        launches_without_device_row=launches_without_device_row(events),
-        span_ns=_span(work) if aligned else None,
+        unlinked_count=rows.unlinked.height,
+        launches_without_device_row=without_device_row(rows.launched, work).height,
+        span_ns=_span(work),
     )
+
+
+def _added(metrics: list[Metrics]) -> Metrics:
+    values: dict[str, Any] = {}
+    for name in Metrics.__struct_fields__:
+        of_parts = [getattr(one, name) for one in metrics]
+        values[name] = None if None in of_parts else sum(of_parts)
+    return Metrics(**(values | {"span_ns": None}))
 
 
 def _busy(work: pl.DataFrame) -> int:
@@ -167,10 +188,6 @@ def _known_sum(values: pl.Series) -> int | None:
 
 
 def _span(work: pl.DataFrame) -> int | None:
-    if work.is_empty():
-        return None
-    ends = work["start_ns"] + work["dur_ns"].fill_null(0)
-    first, last = work["start_ns"].min(), ends.max()
-    assert isinstance(first, int)
-    assert isinstance(last, int)
-    return last - first
+    start, end = pl.col("start_ns"), pl.col("start_ns") + pl.col("dur_ns").fill_null(0)
+    span: int | None = work.select(end.max() - start.min()).item()
+    return span

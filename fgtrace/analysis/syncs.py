@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.intervals import covered_length
-from fgtrace.analysis.links import device_work, host_api
+from fgtrace.analysis.around import around, names_of
+from fgtrace.analysis.intervals import covered_length, outermost
+from fgtrace.analysis.names import matching
 from fgtrace.analysis.readbacks import readbacks, waits
-from fgtrace.frames.nesting import innermost
 from fgtrace.frames.trace import Trace
 
 SYNCS = pl.Schema(
@@ -35,22 +35,13 @@ def syncs_report(trace: Trace) -> pl.DataFrame:
     runs on any of its devices.
     """
     calls = _calls(trace)
-    names = trace.events.select(outer_id="event_id", outer=pl.col("name"))
-
-    def around(kind: str) -> pl.Series:
-        outer = trace.events.filter(pl.col("kind") == kind)
-        found = innermost(calls, outer).join(
-            names, on="outer_id", how="left", maintain_order="left"
-        )
-        return found["outer"].cast(pl.String)
-
-    idle = pl.col("dur_ns") - covered_length(calls, device_work(trace.events), ["part"])
+    idle = pl.col("dur_ns") - covered_length(calls, trace.device_work, ["part"])
     row = ["api", "op", "class"]
     return (
         calls.with_columns(
             api=pl.col("name").cast(pl.String),
-            op=around("op"),
-            call_site=around("python"),
+            op=_around(trace, "op", calls),
+            call_site=_around(trace, "python", calls),
             device_idle_ns=pl.when("device_recorded").then(idle),
         )
         .sort("dur_ns", "event_id", descending=[True, False])
@@ -68,20 +59,26 @@ def syncs_report(trace: Trace) -> pl.DataFrame:
     )
 
 
+def _around(trace: Trace, kind: str, calls: pl.DataFrame) -> pl.Series:
+    found = calls.select(event_id=around(trace, kind, calls))
+    names = names_of(trace, found["event_id"])
+    return found.join(names, on="event_id", how="left", maintain_order="left")["name"].cast(
+        pl.String
+    )
+
+
 def _calls(trace: Trace) -> pl.DataFrame:
     # The events in which something waits, with `class`, `bytes` and `device_recorded`.
-    events = trace.events
-    waited = waits(events, trace.links).select("event_id", pl.col("wait").cast(pl.String))
-    event_waits = host_api(events).filter(pl.col("name").cast(pl.String).str.contains(_EVENT_WAIT))
-    event_waits = event_waits.filter(innermost(event_waits, event_waits)["outer_id"].is_null())
+    api = trace.api_calls
+    waited = waits(trace).select("event_id", pl.col("wait").cast(pl.String))
+    event_waits = outermost(api.filter(matching(api["name"], _EVENT_WAIT)))
     classes = pl.concat([waited, event_waits.select("event_id", wait=pl.lit("event_wait"))])
-    recorded = device_work(events).select("part", device_recorded=True).unique()
+    recorded = trace.device_work.select("part", device_recorded=True).unique()
     known = pl.col("device_recorded") & (pl.col("class") != "event_wait")
     return (
-        events.join(
+        api.join(
             classes.rename({"wait": "class"}), on="event_id", how="inner", maintain_order="left"
         )
-        .drop("bytes")
         .join(_bytes(trace), on="event_id", how="left", maintain_order="left")
         .join(recorded, on="part", how="left", maintain_order="left")
         .with_columns(bytes=pl.when(pl.col("copies").is_null() & known).then(0).otherwise("bytes"))
@@ -90,10 +87,10 @@ def _calls(trace: Trace) -> pl.DataFrame:
 
 def _bytes(trace: Trace) -> pl.DataFrame:
     # By the call that waits for them: a copy is waited for in its own call or in a later one.
-    copies = trace.events.filter(pl.col("kind") == "memcpy").select(
+    copies = trace.device_work.filter(pl.col("kind") == "memcpy").select(
         "bytes", device_event_id="event_id"
     )
-    found = readbacks(trace.events, trace.links).select("device_event_id", "wait_event_id")
+    found = readbacks(trace).select("device_event_id", "wait_event_id")
     own = trace.links.select("device_event_id", wait_event_id="launch_event_id").join(
         found, on="device_event_id", how="anti"
     )

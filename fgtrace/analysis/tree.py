@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from fgtrace.analysis.around import INTERVAL
 from fgtrace.analysis.intervals import own_length
-from fgtrace.analysis.links import device_work
-from fgtrace.frames.nesting import HOST
+from fgtrace.frames.nesting import HOST, nest
 from fgtrace.frames.trace import Trace
 
 TREE = pl.Schema(
@@ -42,7 +42,7 @@ def tree_report(trace: Trace) -> pl.DataFrame:
     and threads are added up. Device work belongs to the path of its launch or, where the file has
     none, of its operator.
     """
-    host = _with_paths(trace.events)
+    host = _with_paths(trace)
     is_first = pl.col("event_id") == pl.col("path_id")
     paths = (
         host.with_columns(own_length(host, "parent_id"))
@@ -61,24 +61,27 @@ def tree_report(trace: Trace) -> pl.DataFrame:
     return (
         _in_order(_added_up(levels), paths)
         .with_columns(
-            pl.when(not device_work(trace.events).is_empty()).then(
-                pl.col("device_time_ns", "kernel_count")
-            )
+            pl.when(not trace.device_work.is_empty()).then(pl.col("device_time_ns", "kernel_count"))
         )
         .select(TREE.names())
         .cast(TREE)
     )
 
 
-def _with_paths(events: pl.DataFrame) -> pl.DataFrame:
+def _with_paths(trace: Trace) -> pl.DataFrame:
     # A path's id is the smallest event_id in it. Level by level, events share a path that share
     # their name and their parents' path.
-    host = events.filter(
-        pl.col("kind").is_in(HOST),
-        pl.col("depth").is_not_null(),
-        # An allocation takes no time, and nothing is inside it.
-        (pl.col("kind") != "memory") | (pl.col("dur_ns") > 0),
-    ).select("event_id", "parent_id", "depth", "kind", "name", "start_ns", "dur_ns")
+    rows = (
+        trace.events.filter(
+            pl.col("kind").is_in(HOST),
+            pl.col("dur_ns").is_not_null(),
+            # An allocation takes no time, and nothing is inside it.
+            (pl.col("kind") != "memory") | (pl.col("dur_ns") > 0),
+        )
+        .select(*INTERVAL, "name")
+        .collect()
+    )
+    host = nest(rows).drop("part", "process", "thread")
     is_range = pl.col("kind") == "range"
     name = pl.col("name").cast(pl.String).str.replace(_NUMBER, "${1}*").cast(pl.Categorical())
     named = pl.concat([host.filter(~is_range), host.filter(is_range).with_columns(name)])
@@ -97,7 +100,7 @@ def _with_paths(events: pl.DataFrame) -> pl.DataFrame:
 
 
 def _device_work(trace: Trace) -> pl.DataFrame:
-    work = device_work(trace.events).select("kind", "dur_ns", device_event_id="event_id")
+    work = trace.device_work.select("kind", "dur_ns", device_event_id="event_id")
     return (
         trace.links.select(
             "device_event_id", event_id=pl.coalesce("launch_event_id", "op_event_id")

@@ -93,9 +93,9 @@ def collect(
     target = _as_typed(place.target)
     beside = notices(trace)
     emit_answer(build.report_answer("matrix", matrix_report(trace), beside), beside, form)
-    tell([note.message for note in beside.notes if note.kind in TOLD], "note")
+    tell([note.message for note in beside.told.notes if note.kind in TOLD], "note")
     tell([f"wrote {target}", f"next: fgtrace show phases {target}"], "note")
-    wrong = [warning.message for warning in beside.warnings if warning.kind == WRONG_RESULT]
+    wrong = [warning.message for warning in beside.told.warnings if warning.kind == WRONG_RESULT]
     if wrong:
         raise FgtraceError(
             f"wrong results: {'; '.join(wrong)}",

@@ -38,6 +38,7 @@ VERBS = {
     "show": Verb("fgtrace.cli.show:show", "Print a report of a trace."),
     "cases": Verb("fgtrace.cli.cases:cases", "List the cases and the routes that can serve them."),
     "doctor": Verb("fgtrace.cli.doctor:doctor", "Say what can be recorded here, and what not."),
+    "cache": Verb("fgtrace.cli.cache:cache", "List what is kept of traces, or remove it."),
     "recorder": Verb(
         "fgtrace.cli.recorder:recorder",
         "Write the recorder as one file, for machines where nothing can be installed.",

@@ -65,6 +65,8 @@ def reading(name: str, consumed: int, size: int) -> str:
     metavar="RE",
     help="only rows in whose names the regular expression is found",
 )
+@click.option("--raw-times", is_flag=True, help="times that cannot be, as they were recorded")
+@click.option("--no-cache", is_flag=True, help="read TRACE anew, and keep nothing of it")
 @click.option("--raw-names", is_flag=True, help="names in CSV as they were recorded, not escaped")
 @click.option("--strict", is_flag=True, help="exit with 3 when the trace was read in part only")
 @click.pass_context
@@ -75,6 +77,8 @@ def show(
     form: str,
     limit: int | None,
     pattern: re.Pattern[str] | None,
+    raw_times: bool,
+    no_cache: bool,
     raw_names: bool,
     strict: bool,
 ) -> None:
@@ -94,7 +98,12 @@ def show(
     if report == "summary" and (pattern or limit):
         raise click.UsageError("the summary has no rows for --filter or --limit to choose from")
     with Progress(after=0.5) as progress:
-        trace = open_trace(path, lambda *state: progress.show(reading(*state)))
+        trace = open_trace(
+            path,
+            lambda *state: progress.show(reading(*state)),
+            cache=not no_cache,
+            raw_times=raw_times,
+        )
     beside = notices(trace)
     module, function = REPORTS[report].split(":")
     result = getattr(import_module(module), function)(trace)

@@ -7,112 +7,68 @@ import polars as pl
 HOST = ("op", "runtime", "driver", "range", "python", "overhead", "memory")
 """The kinds that happen on a thread of the host and can lie inside each other."""
 
+_NEVER = 2**63
 
-def nest(events: pl.DataFrame, around: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Fill `depth` and `parent_id` of host events from the intervals on their thread.
 
-    The parent is the innermost enclosing event. Events that cross each other enclose neither.
-    `around` are events that begin earlier and may enclose some of these.
+def nest(events: pl.DataFrame) -> pl.DataFrame:
+    """Add `depth` and `parent_id` of host events, from the intervals on their thread.
+
+    `parent_id` (UInt32) is the `event_id` of the innermost enclosing event, `depth` (UInt16) the
+    number of those around. Events that cross each other enclose neither. Of two equal intervals the
+    one with the smaller `event_id` is the outer one; no event encloses one that starts where it
+    ends. Other kinds, and events without a duration, have nulls.
+
+    `events` has `event_id`, `kind`, `part`, `process`, `thread`, `start_ns` and `dur_ns`.
     """
-    host = events.filter(pl.col("kind").is_in(HOST))
-    rows = host.select(*_INTERVAL, wanted=True, encloses=True)
-    if around is not None:
-        rows = pl.concat([around.select(*_INTERVAL, wanted=False, encloses=True), rows])
-    nested = _innermost(rows).rename({"outer_id": "parent_id"})
-    return events.drop("depth", "parent_id", strict=False).join(
-        nested, on="event_id", how="left", maintain_order="left"
+    # Events are numbered by start, longest first, part after part, so that their numbers and one
+    # more key are all that is to be sorted by.
+    process, thread = (
+        pl.col(name).to_physical().fill_null(2**32 - 1).cast(pl.UInt64)
+        for name in ("process", "thread")
     )
-
-
-def innermost(inner: pl.DataFrame, outer: pl.DataFrame) -> pl.DataFrame:
-    """Find the innermost event of `outer` around each event of `inner`, on the same thread.
-
-    Both have the columns of `events`. The result has a row for each event of `inner`, in its
-    order: `event_id`, `outer_id` (null where there is none) and `depth`, the length of the chain
-    of enclosing events. Of two equal intervals the one with the smaller `event_id` is the outer
-    one; no event encloses itself, nor one that starts where it ends.
-    """
-    rows = (
-        pl.concat(
-            [
-                outer.select(*_INTERVAL, wanted=False, encloses=True),
-                inner.select(*_INTERVAL, wanted=True, encloses=False),
-            ]
-        )
-        .group_by("event_id")
-        .agg(pl.col(_INTERVAL[1:]).first(), pl.col("wanted", "encloses").any())
-    )
-    return inner.select("event_id").join(
-        _innermost(rows), on="event_id", how="left", maintain_order="left"
-    )
-
-
-_INTERVAL = ("event_id", "part", "process", "thread", "start_ns", "dur_ns")
-
-
-def _innermost(rows: pl.DataFrame) -> pl.DataFrame:
     ordered = (
-        rows.filter(pl.col("dur_ns").is_not_null())
-        .with_columns(pl.col("process", "thread").to_physical())
-        .sort(
-            "part",
-            "process",
-            "thread",
-            "start_ns",
-            "dur_ns",
+        events.filter(pl.col("kind").is_in(HOST), pl.col("dur_ns").is_not_null())
+        .select(
             "event_id",
-            descending=[False, False, False, False, True, False],
+            "part",
+            "start_ns",
+            end_ns=pl.col("start_ns") + pl.col("dur_ns"),
+            track=process * 2**32 + thread,
         )
-        .with_columns(track=pl.struct("part", "process", "thread").rle_id())
+        .sort("event_id")
+        .sort("track", maintain_order=True)
     )
-    return _scan(
-        ordered["event_id"].to_list(),
-        ordered["track"].to_list(),
-        ordered["start_ns"].to_list(),
-        (ordered["start_ns"] + ordered["dur_ns"]).to_list(),
-        ordered["wanted"].to_list(),
-        ordered["encloses"].to_list(),
-    )
-
-
-def _scan(
-    ids: list[int],
-    tracks: list[int],
-    starts: list[int],
-    ends: list[int],
-    wanted: list[bool],
-    encloses: list[bool],
-) -> pl.DataFrame:
-    # One pass with a stack of the open events. An open event that ends before this one does cannot
-    # be the innermost around any later event either: what it encloses from here on, this one
-    # encloses too.
-    found: list[int] = []
     parents: list[int | None] = []
     depths: list[int] = []
-    open_ids: list[int] = []
-    open_ends: list[int] = []
-    track = -1
-    for row, event_id in enumerate(ids):
-        if tracks[row] != track:
-            track = tracks[row]
-            open_ids.clear()
-            open_ends.clear()
-        start, end = starts[row], ends[row]
-        while open_ends and open_ends[-1] <= start:
-            open_ids.pop()
-            open_ends.pop()
-        at = len(open_ids)
-        while at and open_ends[at - 1] < end:
-            at -= 1
-        if wanted[row]:
-            found.append(event_id)
-            parents.append(open_ids[at - 1] if at else None)
-            depths.append(at)
-        if encloses[row]:
-            del open_ids[at:], open_ends[at:]
-            open_ids.append(event_id)
-            open_ends.append(end)
-    return pl.DataFrame(
-        {"event_id": found, "outer_id": parents, "depth": depths},
-        schema={"event_id": pl.UInt32, "outer_id": pl.UInt32, "depth": pl.UInt16},
+    for track in ordered.partition_by("track", "part", maintain_order=True):
+        _scan(track, parents, depths)
+    nested = ordered.select(
+        "event_id",
+        depth=pl.Series(depths, dtype=pl.UInt16),
+        parent_id=pl.Series(parents, dtype=pl.UInt32),
     )
+    return events.join(nested, on="event_id", how="left", maintain_order="left")
+
+
+def _scan(track: pl.DataFrame, parents: list[int | None], depths: list[int]) -> None:
+    """Append the innermost event around each event of one thread, and how many are around it.
+
+    One pass with a stack of the open events. An open event that ends before this one does cannot
+    be the innermost around any later event either: what it encloses from here on, this one
+    encloses too.
+    """
+    # The first entry is never closed.
+    open_ids: list[int | None] = [None]
+    open_ends = [_NEVER]
+    columns = (track[name].to_list() for name in ("event_id", "start_ns", "end_ns"))
+    for event_id, start, end in zip(*columns, strict=True):
+        while open_ends[-1] <= start:
+            open_ends.pop()
+            open_ids.pop()
+        while open_ends[-1] < end:
+            open_ends.pop()
+            open_ids.pop()
+        parents.append(open_ids[-1])
+        depths.append(len(open_ids) - 1)
+        open_ends.append(end)
+        open_ids.append(event_id)

@@ -27,6 +27,7 @@ KINDS = {
     "invalid-value": "values that are no JSON were read as text, or as missing",
     "launch-without-device-row": "launches own no device row although the device was recorded",
     "metadata-not-read": "what a file says about device and rank cannot be read",
+    "missing-comma": "events that no comma divides were read as several",
     "measured-compilation": "kernels were compiled or tuned inside a measured batch",
     "missing-comma": "events that no comma divides were read as several",
     "negative-duration": "events whose duration is below 0 have none",

@@ -65,8 +65,6 @@ EVENTS = _schema(
     bytes=pl.Int64,  # copies and fills
     copy_kind=COPY_KIND,  # copies
     rank=pl.Int32,
-    depth=pl.UInt16,  # host events: enclosing events on the thread
-    parent_id=pl.UInt32,  # host events: event_id of the innermost enclosing event
     source_category=pl.Categorical(),  # the file's own category
 )
 

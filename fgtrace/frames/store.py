@@ -14,12 +14,13 @@ import polars as pl
 
 from fgtrace.errors import ExitCode, FgtraceError
 from fgtrace.frames.provenance import Provenance
-from fgtrace.frames.schema import LAUNCH_ATTRIBUTES
-from fgtrace.frames.trace import FRAMES, Trace
+from fgtrace.frames.schema import OP_ATTRIBUTES
+from fgtrace.frames.trace import FRAMES, LAZY_FRAMES, Trace
 
 SCHEMA_VERSION = 1
 MANIFEST = "manifest.json"
-_LAZY = "launch_attributes"
+_LATER = "op_attributes"
+"""A frame that older runs do not have."""
 
 _ABSENT = (OSError, KeyError)
 _BAD_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError)  # the last: encrypted
@@ -52,10 +53,9 @@ def save_run(trace: Trace, folder: Path, *, name: str) -> Manifest:
 
     Putting the folder in its place, and what lies in `raw/`, is the caller's.
     """
-    frames = {frame: getattr(trace, frame) for frame in FRAMES}
-    frames[_LAZY] = trace.launch_attributes.collect()
     files = {}
-    for frame, rows in frames.items():
+    for frame in (*FRAMES, *LAZY_FRAMES):
+        rows = getattr(trace, frame).lazy().collect()
         buffer = io.BytesIO()
         rows.write_parquet(buffer)
         data = buffer.getvalue()
@@ -108,7 +108,11 @@ def _load(path: Path, read: Callable[[str], bytes]) -> Trace:
     return Trace(
         source=path.name,
         provenance=manifest.provenance,
-        launch_attributes=_lazy_frame(path, read),
+        events=_frame(path, "events", read, manifest).lazy(),
+        launch_attributes=_lazy_frame(path, "launch_attributes", read),
+        op_attributes=_lazy_frame(path, _LATER, read)
+        if _LATER in manifest.frames
+        else OP_ATTRIBUTES.to_frame().lazy(),
         **eager,
     )
 
@@ -149,21 +153,22 @@ def _frame(path: Path, name: str, read: Callable[[str], bytes], manifest: Manife
         frame = pl.read_parquet(data)
     except pl.exceptions.PolarsError as error:
         raise _damaged(path, f"{name}.parquet: {error}") from None
-    _check_columns(path, name, frame.schema, FRAMES[name])
-    return frame
+    columns = (FRAMES | LAZY_FRAMES)[name]
+    _check_columns(path, name, frame.schema, columns)
+    return frame.select(columns.names())
 
 
-def _lazy_frame(path: Path, read: Callable[[str], bytes]) -> pl.LazyFrame:
+def _lazy_frame(path: Path, name: str, read: Callable[[str], bytes]) -> pl.LazyFrame:
     try:
         if path.is_dir():
-            frame = pl.scan_parquet(path / f"{_LAZY}.parquet")
+            frame = pl.scan_parquet(path / f"{name}.parquet")
         else:
-            frame = pl.scan_parquet(io.BytesIO(_member(path, _LAZY, read)))
+            frame = pl.scan_parquet(io.BytesIO(_member(path, name, read)))
         schema = frame.collect_schema()
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise _damaged(path, f"{_LAZY}.parquet: {error}") from None
-    _check_columns(path, _LAZY, schema, LAUNCH_ATTRIBUTES)
-    return frame
+        raise _damaged(path, f"{name}.parquet: {error}") from None
+    _check_columns(path, name, schema, LAZY_FRAMES[name])
+    return frame.select(LAZY_FRAMES[name].names())
 
 
 def _member(path: Path, name: str, read: Callable[[str], bytes]) -> bytes:
@@ -174,9 +179,10 @@ def _member(path: Path, name: str, read: Callable[[str], bytes]) -> bytes:
 
 
 def _check_columns(path: Path, name: str, found: pl.Schema, expected: pl.Schema) -> None:
-    if found != expected:
-        wrong = sorted(set(found.items()) ^ set(expected.items()), key=str)
-        columns = ", ".join(dict.fromkeys(column for column, _ in wrong)) or "their order"
+    # Columns that are not known come from another version, and do no harm.
+    wrong = [column for column, kind in expected.items() if found.get(column) != kind]
+    if wrong:
+        columns = ", ".join(wrong)
         raise _damaged(path, f"{name}.parquet has other columns than it should: {columns}")
 
 

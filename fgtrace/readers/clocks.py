@@ -75,29 +75,36 @@ def _far(device: pl.DataFrame, host: pl.DataFrame) -> pl.DataFrame:
 
 def _cut(device: pl.DataFrame) -> pl.DataFrame:
     """Find the rows that later work of their stream ended inside of, with `cut_ns`."""
-    stream = ["part", "device", "stream"]
-    end = pl.col("start_ns") + pl.col("dur_ns")
-    later = [
-        pl.col("start_ns", "end_ns", "correlation").shift(-n).over(stream).name.suffix(f"_{n}")
-        for n in range(1, _LOOK_AHEAD + 1)
-    ]
-    inside = pl.sum_horizontal(
-        (
-            (pl.col(f"end_ns_{n}") <= pl.col("end_ns"))
-            # A graph's kernels may really run beside each other.
-            & pl.col(f"correlation_{n}").ne_missing(pl.col("correlation"))
-        ).fill_null(False)
-        for n in range(1, _LOOK_AHEAD + 1)
-    )
-    return (
+    columns = ["place", "name", "part", "device", "stream", "correlation", "start_ns"]
+    ordered = (
         device.filter(pl.col("dur_ns").is_not_null())
-        .with_columns(end_ns=end)
-        .sort(*stream, "start_ns", "dur_ns", "place", descending=[*[False] * 4, True, False])
-        .with_columns(later)
-        .filter(
-            pl.col("end_ns") - pl.col("start_ns_1") > _OVERLAP_NS,
-            pl.col("start_ns_1") > pl.col("start_ns"),
-            inside >= _ENOUGH,
+        .select(*columns, end_ns=pl.col("start_ns") + pl.col("dur_ns"))
+        .sort(
+            "part",
+            "device",
+            "stream",
+            "start_ns",
+            "end_ns",
+            "place",
+            descending=[*[False] * 4, True, False],
         )
-        .with_columns(cut_ns=pl.col("start_ns_1") - pl.col("start_ns"))
+        .with_columns(row=pl.int_range(pl.len(), dtype=pl.UInt32))
     )
+    after = pl.col("start_ns").shift(-1)
+    rows = ordered.with_columns(cut_ns=after - pl.col("start_ns")).filter(
+        after > pl.col("start_ns"), pl.col("end_ns") - after > _OVERLAP_NS
+    )
+    if rows.is_empty():
+        return rows
+    inside = pl.repeat(0, rows.height, dtype=pl.UInt32, eager=True)
+    for ahead in range(1, _LOOK_AHEAD + 1):
+        later = ordered[(rows["row"] + ahead).clip(upper_bound=ordered.height - 1)]
+        same = (
+            rows["part"].eq_missing(later["part"])
+            & rows["device"].eq_missing(later["device"])
+            & rows["stream"].eq_missing(later["stream"])
+        )
+        # A graph's kernels may really run beside each other.
+        other = rows["correlation"].ne_missing(later["correlation"])
+        inside += (same & other & (later["end_ns"] <= rows["end_ns"])).cast(pl.UInt32)
+    return rows.filter(inside >= _ENOUGH)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Literal
 
 import polars as pl
 
 from fgtrace.frames.notes import Note
 from fgtrace.frames.schema import (
-    COPY_KIND,
     DEVICE_WORK,
     EVENTS,
     HOST_API,
@@ -17,26 +16,17 @@ from fgtrace.frames.schema import (
     OP_ATTRIBUTES,
 )
 from fgtrace.readers.clocks import RAW_TIMES, corrected_times
-from fgtrace.readers.columns import (
-    ATTRIBUTES,
-    BEGIN,
-    COMPLETE,
-    END,
-    HIP_COPY_KINDS,
-    INSTANTS,
-    NO_EVENTS,
-    PROFILER_CATEGORY,
-    TYPED,
-    Event,
-    columns_of,
-    typed,
-)
+from fgtrace.readers.columns import Group, columns_of
 from fgtrace.readers.events import Run
+from fgtrace.readers.kinds import HIP_COPIES, PROFILER_CATEGORY, TYPED, typed
+from fgtrace.readers.marks import UNDERSTOOD, AnyMark, Begin, End
 from fgtrace.readers.metadata import Metadata
 from fgtrace.readers.ordering import Order
 from fgtrace.readers.pairs import paired
 from fgtrace.readers.recorded import Recorded, Tally
 from fgtrace.units import printable
+
+_HOST = ("op", *HOST_API)
 
 _BATCH = 200_000
 """Rows that get their meaning together."""
@@ -61,13 +51,13 @@ class Gathering:
     def __init__(self, *, raw_times: bool) -> None:
         self._raw_times = raw_times
         self._order = Order()
-        self._waiting: list[pl.DataFrame] = []
+        self._waiting: defaultdict[Group, list[pl.DataFrame]] = defaultdict(list)
         self._document = 0
-        self._attributes = [ATTRIBUTES.to_frame()]
         self._device = [TYPED.to_frame()]
-        self._hip = [_hip_copies(TYPED.to_frame())]
         self._host = [_span(TYPED.to_frame())]
-        self._marks: list[pl.DataFrame] = []
+        self._hip = [pl.DataFrame(schema={"part": pl.UInt32, **HIP_COPIES})]
+        self._begins: list[pl.DataFrame] = []
+        self._ends: list[pl.DataFrame] = []
         self._phases: Counter[str] = Counter()
         self._others: Counter[str] = Counter()
         self._timeless = self._endless = self._negative = 0
@@ -76,17 +66,17 @@ class Gathering:
         self._decoded = 0
         self._skipped = 0
 
-    def add(self, run: Run[Event]) -> None:
+    def add(self, run: Run[AnyMark]) -> None:
         """Take events that follow those taken before."""
         if run.document != self._document:
             self._flush()
             self._document = run.document
-        columns = columns_of(run.events, self._decoded, run.document)
+        columns = columns_of(run, self._decoded)
         self._decoded += len(run.events)
         self._phases += columns.phases
-        self._attributes.append(columns.attributes)
-        self._waiting.append(columns.rows)
-        if sum(rows.height for rows in self._waiting) > _BATCH:
+        for group, rows in columns.rows.items():
+            self._waiting[group].append(rows)
+        if sum(rows.height for group in self._waiting.values() for rows in group) > _BATCH:
             self._flush()
         if run.salvaged is not None:
             self._fixes += run.salvaged.fixes
@@ -95,31 +85,37 @@ class Gathering:
                 self._first_skipped = run.offset + run.salvaged.first_skipped
 
     def _flush(self) -> None:
-        rows = [rows for rows in self._waiting if not rows.is_empty()]
+        part = pl.lit(self._document, pl.UInt32)
+        for (mark, _), frames in self._waiting.items():
+            typed_frames, copies = typed(pl.concat(frames), mark)
+            self._hip += [frame.select(part.alias("part"), *HIP_COPIES.names()) for frame in copies]
+            for frame in typed_frames:
+                timed = frame.filter(pl.col("start_ns").is_not_null()).with_columns(part=part)
+                self._timeless += frame.height - timed.height
+                if mark is Begin:
+                    self._begins.append(timed)
+                elif mark is End:
+                    self._ends.append(timed)
+                else:
+                    self._keep(timed)
         self._waiting.clear()
-        if not rows:
-            return
-        found = typed(pl.concat(rows, how="diagonal"))
-        timed = found.filter(pl.col("start_ns").is_not_null())
-        self._timeless += found.height - timed.height
-        is_mark = pl.col("phase").is_in([BEGIN, END])
-        if self._phases[BEGIN] or self._phases[END]:
-            self._marks.append(timed.filter(is_mark))
-            timed = timed.filter(~is_mark)
-        self._keep(timed)
 
     def _keep(self, rows: pl.DataFrame) -> None:
         self._endless += rows["dur_ns"].null_count()
         if not self._raw_times:
-            self._negative += int((rows["dur_ns"] < 0).sum())
-            rows = rows.with_columns(dur_ns=pl.when(pl.col("dur_ns") >= 0).then("dur_ns"))
-        others = rows.filter(
-            pl.col("kind") == "other", pl.col("source_category") != PROFILER_CATEGORY
-        )["source_category"]
-        self._others.update(others.cast(pl.String).to_list())
-        self._device.append(rows.filter(pl.col("kind").is_in(DEVICE_WORK)))
-        self._hip.append(_hip_copies(rows))
-        self._host.append(_span(rows.filter(pl.col("kind").is_in(["op", *HOST_API]))))
+            negative = pl.col("dur_ns") < 0
+            count = rows.select(negative.sum()).item()
+            if count:
+                self._negative += count
+                rows = rows.with_columns(dur_ns=pl.when(~negative).then("dur_ns"))
+        kinds = set(rows["kind"].unique())
+        if "other" in kinds:
+            others = rows.filter(pl.col("kind") == "other")["source_category"].drop_nulls()
+            self._others.update(others.cast(pl.String).to_list())
+        if kinds.intersection(DEVICE_WORK):
+            self._device.append(rows.filter(pl.col("kind").is_in(DEVICE_WORK)))
+        if kinds.intersection(_HOST):
+            self._host.append(_span(rows.filter(pl.col("kind").is_in(_HOST))))
         self._order.add(rows)
 
     def recorded(
@@ -128,10 +124,10 @@ class Gathering:
         """Make the recording of all that was taken."""
         self._flush()
         unbegun = 0
-        if self._marks:
-            joined, unbegun = paired(pl.concat(self._marks))
+        if self._begins or self._ends:
+            joined, unbegun = paired(self._begins, self._ends)
             self._keep(joined)
-        device = pl.concat(self._device)
+        device = pl.concat(self._device, how="diagonal")
         notes = self._notes(unbegun)
         notes = [
             *_told("truncated", int(bool(cut_off)), f"{cut_off}; what comes before it is read"),
@@ -142,24 +138,18 @@ class Gathering:
         ]
         patches = [_copy_patch(device, pl.concat(self._hip))]
         if not self._raw_times:
-            times, time_notes = corrected_times(device, pl.concat(self._host))
+            host = pl.concat(self._host).group_by("part")
+            spans = host.agg(pl.col("first_ns").min(), pl.col("last_ns").max())
+            times, time_notes = corrected_times(device, spans)
             patches.append(times)
             notes += time_notes
         metadata = Metadata() if metadata is None else metadata
         numbered = self._order.numbered(patches, metadata.rank)
         used = device["device"].drop_nulls()
-        kernels = numbered.filter(pl.col("kind") == "kernel").select("place", "event_id").collect()
         return Recorded(
             events=numbered.select(EVENTS.names()),
-            places=numbered.select("place", "event_id"),
-            launch_attributes=(
-                pl.concat(self._attributes)
-                .join(kernels, on="place")
-                .sort("event_id")
-                .select(LAUNCH_ATTRIBUTES.names())
-                .cast(LAUNCH_ATTRIBUTES, strict=False)
-                .lazy()
-            ),
+            places=numbered.select("place", "event_id", "kind"),
+            launch_attributes=LAUNCH_ATTRIBUTES.to_frame().lazy(),
             op_attributes=OP_ATTRIBUTES.to_frame().lazy(),
             notes=notes,
             provenance=metadata.provenance(used[0] if len(used) else None),
@@ -167,8 +157,9 @@ class Gathering:
         )
 
     def _notes(self, unbegun: int) -> list[Note]:
-        known = (COMPLETE, BEGIN, END, *INSTANTS, *NO_EVENTS)
-        unknown = Counter({p: count for p, count in self._phases.items() if p not in known})
+        unknown = Counter({p: count for p, count in self._phases.items() if p not in UNDERSTOOD})
+        others = Counter(self._others)
+        del others[PROFILER_CATEGORY]
         where = f" (the first of them near byte {self._first_skipped})"
         return [
             *_told("event-skipped", self._skipped, f"events that cannot be read{where}"),
@@ -189,8 +180,8 @@ class Gathering:
             *_told("end-without-begin", unbegun, "end marks that close nothing"),
             *_told(
                 "other-category",
-                self._others.total(),
-                f"events of categories that are not known, kept as other{_listed(self._others)}",
+                others.total(),
+                f"events of categories that are not known, kept as other{_listed(others)}",
                 level="info",
             ),
         ]
@@ -215,27 +206,6 @@ def _span(host: pl.DataFrame) -> pl.DataFrame:
     return host.group_by("part").agg(
         first_ns=pl.col("start_ns").min(),
         last_ns=(pl.col("start_ns") + pl.col("dur_ns").fill_null(0)).max(),
-    )
-
-
-def _hip_copies(rows: pl.DataFrame) -> pl.DataFrame:
-    """Select what HIP's API calls say of the copies that they start."""
-    return (
-        rows.filter(
-            pl.col("kind").is_in(HOST_API),
-            pl.col("correlation").is_not_null(),
-            pl.col("bytes").is_not_null() | pl.col("copy_argument").is_not_null(),
-        )
-        .filter(pl.col("name").cast(pl.String).str.starts_with("hip"))
-        .select(
-            "part",
-            "correlation",
-            "place",
-            api_bytes="bytes",
-            api_copy=pl.col("copy_argument")
-            .cast(pl.String)
-            .replace_strict(HIP_COPY_KINDS, default=None, return_dtype=COPY_KIND),
-        )
     )
 
 

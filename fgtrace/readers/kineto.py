@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
-from fgtrace.frames.schema import OP_ATTRIBUTES
-from fgtrace.readers.columns import Event
+from fgtrace.frames.schema import LAUNCH_ATTRIBUTES, OP_ATTRIBUTES
+from fgtrace.readers.attributes import read_calls, read_launches
 from fgtrace.readers.events import EventStream
 from fgtrace.readers.gathering import Gathering
 from fgtrace.readers.inputs import Input, open_input, unreadable
+from fgtrace.readers.marks import MARKS, AnyMark, Unknown
 from fgtrace.readers.metadata import read_metadata
-from fgtrace.readers.operators import read_operators
 from fgtrace.readers.recorded import Recorded
 
 
@@ -24,10 +25,10 @@ def read_kineto(source: Input, *, path: Path | None = None, raw_times: bool = Fa
     """Read one file that `torch.profiler` exported.
 
     What is damaged is repaired or left out event by event, and noted. `raw_times` keeps times
-    that cannot be (`fgtrace.readers.clocks`). `path` is where the file is read again when its
-    `op_attributes` are asked for; without one they are empty.
+    that cannot be (`fgtrace.readers.clocks`). `path` is where the file is read again when the
+    attributes of launches or operators are asked for; without one they are empty.
     """
-    stream = EventStream(source, Event)
+    stream = EventStream[AnyMark](source, MARKS, Unknown)
     gathering = Gathering(raw_times=raw_times)
     with _no_collection():
         for run in stream:
@@ -40,10 +41,38 @@ def read_kineto(source: Input, *, path: Path | None = None, raw_times: bool = Fa
     )
     if path is None:
         return recorded
-    return replace(recorded, op_attributes=_when_asked(path, recorded.places))
+    attributes = attributes_when_asked(path, recorded.places)
+    return replace(
+        recorded, launch_attributes=attributes.of_launches, op_attributes=attributes.of_operators
+    )
 
 
-def _when_asked(path: Path, places: pl.LazyFrame) -> pl.LazyFrame:
+class Attributes(NamedTuple):
+    """What is read when it is collected: `LAUNCH_ATTRIBUTES` and `OP_ATTRIBUTES`."""
+
+    of_launches: pl.LazyFrame
+    of_operators: pl.LazyFrame
+
+
+def attributes_when_asked(path: Path, places: pl.LazyFrame) -> Attributes:
+    """Give the attributes of a file's launches and operators; the file is read when they are.
+
+    `places` says which event is where (`Recorded.places`). If the file has changed by then, that is
+    an error of the kind `changed`.
+    """
+    return Attributes(
+        _when_asked(path, places, "kernel", read_launches, LAUNCH_ATTRIBUTES),
+        _when_asked(path, places, "op", read_calls, OP_ATTRIBUTES),
+    )
+
+
+def _when_asked(
+    path: Path,
+    places: pl.LazyFrame,
+    kind: str,
+    read_attributes: Callable[[Input, pl.DataFrame], pl.DataFrame],
+    schema: pl.Schema,
+) -> pl.LazyFrame:
     before = _state(path)
 
     def read() -> pl.DataFrame:
@@ -53,10 +82,11 @@ def _when_asked(path: Path, places: pl.LazyFrame) -> pl.LazyFrame:
                 hint="open it again",
                 kind="changed",
             )
+        of_kind = places.filter(pl.col("kind") == kind).select("place", "event_id").sort("place")
         with open_input(path) as source, _no_collection():
-            return read_operators(source, places)
+            return read_attributes(source, of_kind.collect())
 
-    return pl.defer(read, schema=OP_ATTRIBUTES)
+    return pl.defer(read, schema=schema)
 
 
 def _state(path: Path) -> tuple[int, int]:

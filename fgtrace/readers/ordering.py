@@ -1,4 +1,4 @@
-"""Events in their order, numbered and nested, without all of them in memory at once."""
+"""Events in their order and numbered, without all of them in memory at once."""
 
 from __future__ import annotations
 
@@ -7,130 +7,129 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 
-from fgtrace.frames.nesting import HOST, nest
 from fgtrace.frames.schema import EVENTS
-
-IN_MEMORY = 1_000_000
-"""Rows up to which events stay in memory."""
-
-_BATCH = 500_000
-_SAMPLED = 64
-
+from fgtrace.readers.inputs import unreadable
+from fgtrace.readers.kinds import TYPED
 
 NUMBERED = pl.Schema({**EVENTS, "place": pl.UInt32()})
+"""The columns of `EVENTS`, and the event's place in the file."""
+
+_BATCH = 500_000
+"""Rows that are put in order together; of more the result goes to files."""
+
+_IN_MEMORY = 4_000_000
+"""Rows up to which they wait in memory."""
+
+_SAMPLED = 64
+"""One start in so many tells how events are spread over time."""
 
 
 class Order:
     """Collects rows in the order of the file and gives them back in the order of time.
 
-    Rows have the columns of `TYPED`. What is too much for memory goes to files in a private
-    temporary folder, which is removed when the process ends.
+    What is too much for memory goes to files in a private temporary folder, which is removed when
+    the process ends.
     """
 
     def __init__(self) -> None:
-        self._kept: list[pl.DataFrame] = []
-        self._spilled: list[_Spilled] = []
+        self._stored: list[_Stored] = []
+        self._in_memory = 0
 
     def add(self, rows: pl.DataFrame) -> None:
-        """Take some rows of one part. All of them have a start."""
+        """Take some rows of one part, with columns of `TYPED`. All of them have a start."""
         if rows.is_empty():
             return
-        self._kept.append(rows)
-        if self._spilled or sum(kept.height for kept in self._kept) > IN_MEMORY:
-            self._spilled += map(_spill, self._kept)
-            self._kept.clear()
+        starts = rows["start_ns"]
+        earliest, latest = rows.select(first=starts.min(), last=starts.max()).row(0)
+        sample = starts.gather_every(_SAMPLED)
+        self._stored.append(_Stored(rows.lazy(), rows["part"][0], earliest, latest, sample))
+        self._in_memory += rows.height
+        if self._in_memory > _IN_MEMORY:
+            self._stored = [stored.in_file() for stored in self._stored]
+            self._in_memory = 0
 
     def numbered(self, patches: Sequence[pl.DataFrame], rank: int | None) -> pl.LazyFrame:
-        """Give the events, with the columns of `EVENTS` and their `place`.
+        """Give the events, with the columns of `NUMBERED`.
 
         A patch has `place` and columns that replace those of the row; the order is that of the
-        recorded times all the same.
+        recorded times all the same. The rows are given once.
         """
         written: list[Path] = []
-        events = around = NUMBERED.to_frame()
+        events = NUMBERED.to_frame()
         first = 0
-        for batch in self._batches():
-            rows = batch.with_columns(
-                event_id=pl.int_range(first, first + batch.height, dtype=pl.UInt32, eager=True),
-                rank=pl.lit(rank, pl.Int32),
-            )
-            first += rows.height
-            nested = nest(_patched(rows, patches), around)
-            events = nested.select(NUMBERED.names()).cast(NUMBERED)
-            if self._spilled:
-                written.append(_scratch_file())
-                events.write_ipc(written[-1])
-                around = pl.concat([around, events.filter(pl.col("kind").is_in(HOST))]).filter(
-                    pl.col("start_ns") + pl.col("dur_ns") > events["start_ns"].max(),
-                    pl.col("part") == events["part"][-1],
-                )
-        for spilled in self._spilled:
-            spilled.path.unlink()
+        for batch, is_all in self._batches():
+            numbers = pl.int_range(first, first + batch.height, dtype=pl.UInt32, eager=True)
+            first += batch.height
+            rows = _patched(batch.with_columns(event_id=numbers), patches)
+            events = rows.with_columns(rank=pl.lit(rank, pl.Int32)).select(NUMBERED.names())
+            if not is_all:
+                written.append(_write(events))
+        for stored in self._stored:
+            stored.forget()
         return pl.scan_ipc(written, glob=False) if written else events.lazy()
 
-    def _batches(self) -> Iterator[pl.DataFrame]:
-        """Give the rows in order, so many at once as fit well into memory."""
-        if self._kept:
-            yield _ordered(pl.concat(self._kept))
-        for part in sorted({spilled.part for spilled in self._spilled}):
-            files = [spilled for spilled in self._spilled if spilled.part == part]
-            starts = pl.concat([spilled.starts for spilled in files]).sort()
-            bounds = starts.gather_every(_BATCH // _SAMPLED, 1).unique().to_list()
-            for low, high in pairwise([_FIRST, *bounds, None]):
-                inside = pl.col("start_ns") >= low
-                if high is not None:
-                    inside &= pl.col("start_ns") < high
+    def _batches(self) -> Iterator[tuple[pl.DataFrame, bool]]:
+        """Give rows in order, as many at once as fit well into memory, and whether it is all."""
+        parts = sorted({stored.part for stored in self._stored})
+        for part in parts:
+            of_part = [stored for stored in self._stored if stored.part == part]
+            starts = pl.concat([stored.starts for stored in of_part]).sort()
+            every = _BATCH // _SAMPLED
+            bounds = starts.gather_every(every, every).unique().to_list()
+            for low, high in pairwise([None, *bounds, None]):
                 rows = [
-                    pl.scan_ipc(file.path, glob=False).filter(inside).collect()
-                    for file in files
-                    if file.latest >= low and (high is None or file.earliest < high)
+                    found for stored in of_part if (found := stored.between(low, high)) is not None
                 ]
                 if rows:
-                    yield _ordered(pl.concat(rows))
-
-
-_FIRST = -(2**63)
+                    yield _ordered(rows), len(parts) == 1 and not bounds
 
 
 @dataclass(frozen=True)
-class _Spilled:
-    """Rows in a file."""
+class _Stored:
+    """Rows of one part, in memory or in a file."""
 
-    path: Path
+    rows: pl.LazyFrame
     part: int
     earliest: int
     latest: int
     starts: pl.Series
-    """One in so many, which tells how they are spread over time."""
+    """One in so many of `start_ns`."""
+    path: Path | None = None
+
+    def in_file(self) -> _Stored:
+        """Move the rows to a file."""
+        if self.path is not None:
+            return self
+        path = _write(self.rows.collect())
+        return replace(self, rows=pl.scan_ipc(path, glob=False), path=path)
+
+    def forget(self) -> None:
+        """Remove the file."""
+        if self.path is not None:
+            self.path.unlink()
+
+    def between(self, low: int | None, high: int | None) -> pl.DataFrame | None:
+        """Give the rows that start from `low` on and before `high`, if there can be some."""
+        if (low is not None and self.latest < low) or (high is not None and self.earliest >= high):
+            return None
+        rows = self.rows
+        if low is not None and self.earliest < low:
+            rows = rows.filter(pl.col("start_ns") >= low)
+        if high is not None and self.latest >= high:
+            rows = rows.filter(pl.col("start_ns") < high)
+        return rows.collect()
 
 
-def _spill(rows: pl.DataFrame) -> _Spilled:
-    starts = rows["start_ns"]
-    path = _scratch_file()
-    rows.write_ipc(path)
-    return _Spilled(
-        path,
-        part=rows["part"][0],
-        earliest=starts.min(),
-        latest=starts.max(),
-        starts=starts.gather_every(_SAMPLED),
-    )
-
-
-def _ordered(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.sort(
-        "part",
-        "start_ns",
-        pl.col("dur_ns").fill_null(0),
-        "place",
-        descending=[False, False, True, False],
+def _ordered(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat([TYPED.to_frame(), *frames], how="diagonal").sort(
+        "start_ns", pl.col("dur_ns").fill_null(0), "place", descending=[False, True, False]
     )
 
 
@@ -142,9 +141,17 @@ def _patched(rows: pl.DataFrame, patches: Sequence[pl.DataFrame]) -> pl.DataFram
     return rows
 
 
-def _scratch_file() -> Path:
-    descriptor, name = tempfile.mkstemp(suffix=".arrow", dir=_scratch_folder())
-    os.close(descriptor)
+def _write(rows: pl.DataFrame) -> Path:
+    try:
+        descriptor, name = tempfile.mkstemp(suffix=".arrow", dir=_scratch_folder())
+        os.close(descriptor)
+        rows.write_ipc(name)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise unreadable(
+            f"temporary files cannot be written: {getattr(error, 'strerror', None) or error}",
+            hint="set TMPDIR to a folder with room for half of the trace's size",
+            kind="unreadable",
+        ) from None
     return Path(name)
 
 

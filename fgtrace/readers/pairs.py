@@ -4,39 +4,40 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.readers.columns import BEGIN, COMPLETE
+from fgtrace.readers.kinds import TYPED
 
 _TRACK = ["part", "process", "thread"]
 
 
-def paired(marks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Make a complete event of each begin mark; count the end marks that close none.
+def paired(begins: list[pl.DataFrame], ends: list[pl.DataFrame]) -> tuple[pl.DataFrame, int]:
+    """Make an event of each begin mark; count the end marks that close none.
 
     An end closes the last mark of its thread that is open. A mark that nothing closes has no
-    duration.
+    duration. The frames have columns of `TYPED`.
     """
-    begins = pl.col("phase") == BEGIN
-    level = pl.when(begins).then(1).otherwise(-1).cum_sum().over(_TRACK)
+    marks = pl.concat(
+        [
+            *(frame.with_columns(begins=pl.lit(True)) for frame in begins),
+            *(frame.with_columns(begins=pl.lit(False)) for frame in ends),
+        ],
+        how="diagonal",
+    )
+    level = pl.when("begins").then(1).otherwise(-1).cum_sum().over(_TRACK)
     lowest = pl.min_horizontal(level.cum_min().over(_TRACK), 0)
+    sinks = pl.col("lowest") < pl.col("lowest").shift(1, fill_value=0).over(_TRACK)
     ordered = (
         marks.sort("part", "start_ns", "place")
         .with_columns(order=pl.int_range(pl.len()), lowest=lowest, level=level - lowest)
-        .with_columns(
-            stray=~begins
-            & (pl.col("lowest") < pl.col("lowest").shift(1, fill_value=0).over(_TRACK))
-        )
+        .with_columns(stray=~pl.col("begins") & sinks)
     )
-    ends = ordered.filter(~begins, ~pl.col("stray")).select(
+    closing = ordered.filter(~pl.col("begins"), ~pl.col("stray")).select(
         *_TRACK, "order", level=pl.col("level") + 1, end_ns="start_ns"
     )
     events = (
-        ordered.filter(begins)
+        ordered.filter("begins")
         .join_asof(
-            ends, on="order", by=[*_TRACK, "level"], strategy="forward", check_sortedness=False
+            closing, on="order", by=[*_TRACK, "level"], strategy="forward", check_sortedness=False
         )
-        .with_columns(
-            dur_ns=pl.col("end_ns") - pl.col("start_ns"), phase=pl.lit(COMPLETE, pl.Categorical)
-        )
-        .select(marks.columns)
+        .with_columns(dur_ns=pl.col("end_ns") - pl.col("start_ns"))
     )
-    return events, int(ordered["stray"].sum())
+    return events.select(TYPED.names()), int(ordered["stray"].sum())

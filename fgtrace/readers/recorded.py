@@ -31,7 +31,7 @@ class Recorded:
     launch_attributes: pl.LazyFrame
     op_attributes: pl.LazyFrame
     places: pl.LazyFrame
-    """Each event's `place` in the file, and its `event_id`."""
+    """Each event's `place` in the file, its `event_id` and its `kind`."""
     notes: list[Note]
     provenance: Provenance
     tally: Tally

@@ -51,6 +51,8 @@ class Salvaged(Generic[Event]):
     """What could be read of damaged text."""
 
     events: list[Event] = field(default_factory=list)
+    texts: list[bytes] = field(default_factory=list)
+    """What they were decoded from."""
     fixes: Counter[str] = field(default_factory=Counter)
     """Repaired events by kind of note; an event may need several."""
     skipped: int = 0
@@ -62,6 +64,11 @@ class Salvaged(Generic[Event]):
     """From where on more of the text must be known."""
     list_end: int | None = None
     """Where the bracket is that ends the list of events."""
+
+    def take(self, events: list[Event], text: bytes) -> None:
+        """Take events that a text was decoded to."""
+        self.events += events
+        self.texts.append(text)
 
 
 def list_may_end(text: bytes, bracket: int, *, bare: bool) -> bool:
@@ -121,7 +128,7 @@ def salvage(
             stop = places[min(next_place + step, len(places)) - 1]
             events = decode(text[begin:stop])
             if events is not None:
-                found.events += events
+                found.take(events, text[begin:stop])
                 found.fixes["missing-comma"] += missing
                 at, due, step = begin + len(text[begin:stop].rstrip(b", \t\r\n")), 1, step * 2
                 continue
@@ -135,7 +142,7 @@ def salvage(
             if text[begin] == ord("{"):
                 events = decode(text[begin:end])
                 if events and (is_alone or isinstance(events[0].ph, str)):
-                    found.events += events
+                    found.take(events, text[begin:end])
                     found.fixes["missing-comma"] += missing
                     at, due = end, 1
                     continue
@@ -163,14 +170,17 @@ def salvage(
 def _list_end(text: bytes, begin: int, end: int, *, bare: bool, cut: bool) -> int | None:
     """Find the bracket that ends the list after a damaged event; what follows it is what tells."""
     for found in _LIST_ENDS.finditer(text, begin, end):
-        after = found.end() + 1
+        bracket = found.end()
+        after = members_end(text, bracket + 1)
         if bare:
-            is_end = _BLANK_END.match(text, after) is not None or _begins_document(text, after)
+            is_end = _BLANK_END.match(text, bracket + 1) is not None
+            is_end = is_end or _begins_document(text, bracket + 1)
+        elif after == CUT_OFF:
+            is_end = cut
         else:
-            after = members_end(text, after)
-            is_end = cut if after == CUT_OFF else after is not None and _ends_document(text, after)
+            is_end = after is not None and _ends_document(text, after)
         if is_end:
-            return found.end()
+            return bracket
     return None
 
 
@@ -191,15 +201,14 @@ def _mend(
     depths = [opened(text[begin:end]) for begin, end in pairwise(places)]
     at, told = 0, False
     while at < len(depths):
-        used, events = 1, None
+        used, is_read = 1, False
         for used in {_together(depths, at): None, 1: None}:
-            events = _repaired(text[places[at] : places[at + used]], decode, found)
-            if events is not None:
+            is_read = _repaired(text[places[at] : places[at + used]], decode, found)
+            if is_read:
                 break
         begin, part = places[at], text[places[at] : places[at + used]]
         at += used
-        if events is not None:
-            found.events += events
+        if is_read:
             told = False
         elif (
             places[at] == len(text) and part.startswith(b"{") and value_end(text, begin) == CUT_OFF
@@ -230,13 +239,14 @@ def _together(depths: list[int], first: int) -> int:
 
 def _repaired(
     part: bytes, decode: Callable[[bytes], list[Event] | None], found: Salvaged[Event]
-) -> list[Event] | None:
-    """Repair an event by as few steps as it takes."""
+) -> bool:
+    """Take an event, repaired by as few steps as it takes."""
     if b"ph" not in part:
-        return None
+        return False
     for text, fixes in repairs(part):
         events = decode(text)
         if events is not None and all(isinstance(event.ph, str) for event in events):
             found.fixes += fixes
-            return events
-    return None
+            found.take(events, text)
+            return True
+    return False

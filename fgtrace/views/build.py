@@ -274,12 +274,7 @@ def report_answer(
     table = build_table(report, frame, beside.banners)
     return Answer(
         table=replace(table, footnotes=(*cuts, *table.footnotes)),
-        document={
-            "outcome": beside.outcome,
-            "warnings": msgspec.to_builtins(list(beside.warnings)),
-            "notes": msgspec.to_builtins(list(beside.notes)),
-            "rows": frame.to_dicts(),
-        },
+        document={**msgspec.to_builtins(beside.told), "rows": frame.to_dicts()},
         header=tuple(frame.columns),
         rows=tuple(frame.iter_rows()),
         cuts=cuts,

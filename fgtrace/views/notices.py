@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fgtrace.analysis.summary import Notice, notes_of
+from fgtrace.analysis.outcome import Outcome, outcome_of
 from fgtrace.frames.notes import KINDS
 from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.trace import Trace
@@ -28,36 +28,29 @@ class Notices:
     """The notes of a trace, sorted by how they are shown."""
 
     banners: tuple[str, ...]
-    warnings: tuple[Notice, ...]
-    notes: tuple[Notice, ...]
-
-    @property
-    def outcome(self) -> str:
-        """Say in a word what the reader of the rows must know."""
-        return "ok-with-warnings" if self.warnings else "ok"
+    told: Outcome
 
     def lines(self) -> list[str]:
         """Give a line a warning that no banner says."""
-        told = [warning for warning in self.warnings if warning.kind not in BANNERS]
+        told = [warning for warning in self.told.warnings if warning.kind not in BANNERS]
         return [f"{one.kind}: {printable(one.message)}" for one in told]
 
     def why_empty(self) -> tuple[str, ...]:
         """Give a sentence a note that explains a report without rows."""
-        told = [note for note in (*self.warnings, *self.notes) if note.kind in ABSENT]
+        notes = (*self.told.warnings, *self.told.notes)
+        told = [note for note in notes if note.kind in ABSENT]
         return tuple(f"No rows: {printable(note.message)}." for note in told)
 
 
 def notices(trace: Trace) -> Notices:
     """Collect what belongs beside every report of `trace`."""
     kinds = set(trace.notes["kind"])
-
     return Notices(
         banners=(
             *_about(trace.provenance),
             *(banner for kind, banner in BANNERS.items() if kind in kinds),
         ),
-        warnings=tuple(notes_of(trace, "warning")),
-        notes=tuple(notes_of(trace, "info")),
+        told=outcome_of(trace),
     )
 
 

@@ -9,7 +9,7 @@ from fgtrace.analysis.links import link
 from fgtrace.frames import schema
 from fgtrace.frames.nesting import nest
 from fgtrace.frames.provenance import Provenance
-from fgtrace.frames.trace import FRAMES, Trace
+from fgtrace.frames.trace import FRAMES, LAZY_FRAMES, Trace
 
 ROW = ("kind", "name", "thread", "start_ns", "dur_ns", "correlation")
 
@@ -27,9 +27,10 @@ def _made(rows: Sequence[tuple[str, str, str | None, int, int, int | None]]) -> 
     )
     events = pl.concat([schema.EVENTS.to_frame(), nest(events)], how="diagonal")
     frames = {name: columns.to_frame() for name, columns in FRAMES.items()}
-    frames |= {"events": events, "links": link(events)[0]}
-    attributes = schema.LAUNCH_ATTRIBUTES.to_frame().lazy()
-    return Trace("made", Provenance(), **frames, launch_attributes=attributes)
+    lazy = {name: columns.to_frame().lazy() for name, columns in LAZY_FRAMES.items()}
+    frames["parts"] = pl.DataFrame([{"part": 0, "source": "made"}], schema=schema.PARTS)
+    trace = Trace("made", Provenance(), **frames, **(lazy | {"events": events.lazy()}))
+    return trace.having(links=link(trace)[0])
 
 
 @pytest.fixture(scope="session")

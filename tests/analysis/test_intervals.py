@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fgtrace.analysis.intervals import covered_length, own_length, union_length
-from fgtrace.frames.nesting import innermost
+from fgtrace.frames.nesting import nest
 from fgtrace.frames.schema import EVENTS
 
 SCHEMA = {"group": pl.String, "start_ns": pl.Int64, "dur_ns": pl.Int64}
@@ -106,10 +106,10 @@ def test_a_group_covers_the_whole_of_its_intervals(rows):
 
 @given(near)
 def test_an_event_has_for_itself_the_nanoseconds_in_none_directly_inside(rows):
-    columns = ("event_id", "part", "process", "thread", "start_ns", "dur_ns")
+    columns = ("event_id", "kind", "part", "process", "thread", "start_ns", "dur_ns")
     events = pl.DataFrame(
         [
-            (place, 0, "1", group, start, dur)
+            (place, "op", 0, "1", group, start, dur)
             for place, (group, start, dur) in enumerate(
                 sorted(rows, key=lambda row: (row[1], -row[2]))
             )
@@ -117,7 +117,7 @@ def test_an_event_has_for_itself_the_nanoseconds_in_none_directly_inside(rows):
         schema={name: EVENTS[name] for name in columns},
         orient="row",
     )
-    events = events.with_columns(outer_id=innermost(events, events)["outer_id"])
+    events = nest(events).rename({"parent_id": "outer_id"})
     inside = {place: set() for place in events["event_id"]}
     for start, dur, outer in events.select("start_ns", "dur_ns", "outer_id").iter_rows():
         if outer is not None:

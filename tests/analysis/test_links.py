@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from fgtrace.analysis.links import launches, launches_without_device_row
+from fgtrace.analysis.links import launches, without_device_row
 from fgtrace.frames.schema import LINKS
 from fgtrace.opening import open_trace
 
@@ -10,7 +10,7 @@ def linked(trace):
     """Names instead of ids: (device work, launch, op, range, how, cause)."""
     opened = open_trace(trace.write())
     assert opened.links.schema == LINKS
-    names = opened.events.select("event_id", pl.col("name").cast(pl.String))
+    names = opened.events.select("event_id", pl.col("name").cast(pl.String)).collect()
     rows = opened.links
     for column in ("device_event_id", "launch_event_id", "op_event_id", "range_event_id"):
         rows = rows.join(names, left_on=column, right_on="event_id", how="left").with_columns(
@@ -60,8 +60,8 @@ def test_a_driver_call_inside_a_runtime_call_is_one_launch(trace):
     trace.api("cudaLaunchKernel", 0, 3000)
     trace.event("cuda_driver", "cuLaunchKernel", 500, 2000, correlation=trace.correlation)
     trace.work("k", 5000, 10)
-    events = open_trace(trace.write()).events
-    assert launches(events)["name"].to_list() == ["cudaLaunchKernel"]
+    launched = launches(open_trace(trace.write()))
+    assert launched["name"].to_list() == ["cudaLaunchKernel"]
     assert linked(trace)[0][1] == "cudaLaunchKernel"
 
 
@@ -131,9 +131,9 @@ def test_a_file_without_device_work_says_so(trace):
 )
 def test_a_launch_without_a_device_row_is_one_by_its_name(trace, name):
     trace.kernel("k", 0, 5000, 10).api(name, 3000, 100)
-    events = open_trace(trace.write()).events
-    assert launches(events)["name"].to_list() == ["cudaLaunchKernel", name]
-    assert launches_without_device_row(events) == 1
+    launched = launches(open_trace(trace.write()))
+    assert launched["name"].to_list() == ["cudaLaunchKernel", name]
+    assert launched["owns_device_work"].to_list() == [True, False]
     assert notes(trace) == [("warning", "launch-without-device-row", 1)]
 
 
@@ -149,14 +149,15 @@ def test_a_launch_without_a_device_row_is_one_by_its_name(trace, name):
 )
 def test_these_calls_are_no_launches_though_they_own_a_device_row(trace, name):
     trace.api(name, 0, 100).work("k", 5000, 10)
-    assert launches(open_trace(trace.write()).events).is_empty()
+    assert launches(open_trace(trace.write())).is_empty()
 
 
 def test_a_call_of_any_name_that_owns_a_kernel_is_a_launch(trace):
     trace.api("vendorStart", 0, 100).work("k", 5000, 10).api("vendorQuery", 200, 10)
-    assert launches(open_trace(trace.write()).events)["name"].to_list() == ["vendorStart"]
+    assert launches(open_trace(trace.write()))["name"].to_list() == ["vendorStart"]
 
 
 def test_launches_are_not_missed_where_the_device_was_not_recorded(trace):
     trace.api("cudaLaunchKernel", 0, 100)
-    assert launches_without_device_row(open_trace(trace.write()).events) == 0
+    opened = open_trace(trace.write())
+    assert without_device_row(launches(opened), opened.device_work).is_empty()

@@ -8,7 +8,7 @@ from fgtrace.analysis.calls import CALLS_REPORT
 from fgtrace.analysis.matrix import MATRIX, matrix_report
 from fgtrace.frames import schema
 from fgtrace.frames.provenance import Provenance
-from fgtrace.frames.trace import FRAMES, Trace
+from fgtrace.frames.trace import FRAMES, LAZY_FRAMES, Trace
 
 STOPWATCH, PROFILED = 101, 202
 
@@ -45,8 +45,8 @@ def trace_of(samples=(), witnesses=()):
     frames = {name: pl.DataFrame(schema=columns) for name, columns in FRAMES.items()}
     frames["samples"] = pl.DataFrame(list(samples), schema=schema.SAMPLES)
     frames["witnesses"] = pl.DataFrame(list(witnesses), schema=schema.WITNESSES)
-    attributes = pl.LazyFrame(schema=schema.LAUNCH_ATTRIBUTES)
-    return Trace("made.fgtrace", Provenance(), **frames, launch_attributes=attributes)
+    lazy = {name: pl.LazyFrame(schema=columns) for name, columns in LAZY_FRAMES.items()}
+    return Trace("made.fgtrace", Provenance(), **frames, **lazy)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fgtrace.analysis.links import device_work
 from fgtrace.analysis.ops import OPS, ops_report
 from fgtrace.analysis.summary import summarise
 from fgtrace.opening import open_trace
@@ -140,10 +139,10 @@ def test_h200_device_work_is_in_an_operator_or_in_none(shared):
         trace = open_trace(file)
         rows = ops_report(trace)
         loose = trace.links.filter(pl.col("op_event_id").is_null())
-        rest = device_work(trace.events).join(
+        rest = trace.device_work.join(
             loose, left_on="event_id", right_on="device_event_id", how="semi"
         )
-        whole = device_work(trace.events)["dur_ns"].sum()
+        whole = trace.device_work["dur_ns"].sum()
         assert rows["device_time_ns"].sum() + rest["dur_ns"].sum() == whole, file.name
         kernels = rest.filter(pl.col("kind") == "kernel").height
         expected = summarise(trace).metrics

@@ -14,7 +14,7 @@ def copy(trace, api, launch, dur, start, *, name=PINNED, size=8, **more):
 
 def found(trace):
     opened = open_trace(trace.write())
-    rows = readbacks(opened.events, opened.links)
+    rows = readbacks(opened)
     assert rows.schema == READBACKS
     return rows["readback"].to_list()
 
@@ -93,15 +93,14 @@ def test_a_scalar_has_at_most_sixteen_bytes(trace):
     for at, size in enumerate((1, 16, 17)):
         copy(trace, "cudaMemcpy", at * 20_000, 9000, at * 20_000 + 5000, size=size)
     opened = open_trace(trace.write())
-    assert readbacks(opened.events, opened.links)["scalar"].to_list() == [True, True, False]
+    assert readbacks(opened)["scalar"].to_list() == [True, True, False]
 
 
 def test_a_driver_wait_inside_a_runtime_wait_is_one(trace):
     trace.api("cudaStreamSynchronize", 0, 100).api("cuStreamSynchronize", 10, 50)
     trace.api("cudaEventSynchronize", 200, 5).api("hipCtxSynchronize", 300, 5)
     trace.api("cudaEventQuery", 400, 5)
-    events = open_trace(trace.write()).events
-    assert syncs(events)["dur_ns"].to_list() == [100, 5, 5]
+    assert syncs(open_trace(trace.write()))["dur_ns"].to_list() == [100, 5, 5]
 
 
 def test_waits_are_synchronise_calls_and_blocking_copies(trace):
@@ -109,7 +108,7 @@ def test_waits_are_synchronise_calls_and_blocking_copies(trace):
     copy(trace, "cudaMemcpyAsync", 20_000, 100, 25_000)
     trace.api("cudaStreamSynchronize", 20_200, 6000)
     opened = open_trace(trace.write())
-    rows = waits(opened.events, opened.links)
+    rows = waits(opened)
     assert rows.schema == WAITS
     assert rows.select(pl.col("wait").cast(pl.String), "dur_ns").rows() == [
         ("blocking_copy", 9000),
@@ -122,8 +121,8 @@ def test_a_readback_knows_the_call_in_which_the_host_waits(trace):
     copy(trace, "cudaMemcpy", 20_000, 9000, 25_000)
     copy(trace, "cudaMemcpyAsync", 40_000, 1000, 45_000)
     opened = open_trace(trace.write())
-    rows = readbacks(opened.events, opened.links)
-    names = opened.events.select("name", wait_event_id="event_id")
+    rows = readbacks(opened)
+    names = opened.api_calls.select("name", wait_event_id="event_id")
     waited = rows.join(names, on="wait_event_id", how="left", maintain_order="left")["name"]
     assert waited.to_list() == ["cudaStreamSynchronize", "cudaMemcpy", None]
 
@@ -132,8 +131,8 @@ def test_of_two_waits_that_outlast_a_copy_the_first_is_the_one_for_it(trace):
     copy(trace, "cudaMemcpyAsync", 0, 1000, 5000).api("cudaStreamSynchronize", 1100, 500)
     trace.api("cudaStreamSynchronize", 2000, 5000).api("cudaDeviceSynchronize", 8000, 700)
     opened = open_trace(trace.write())
-    wait = readbacks(opened.events, opened.links)["wait_event_id"]
-    assert opened.events.filter(pl.col("event_id") == wait.item())["dur_ns"].to_list() == [5000]
+    wait = readbacks(opened)["wait_event_id"]
+    assert opened.api_calls.filter(pl.col("event_id") == wait.item())["dur_ns"].to_list() == [5000]
 
 
 def test_a_wait_before_the_copys_call_is_not_for_it_though_the_copy_seems_to_end_earlier(trace):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fgtrace.analysis.links import device_work
 from fgtrace.analysis.tree import SEPARATOR, TREE, tree_report
+from fgtrace.frames.nesting import HOST, nest
 from fgtrace.opening import open_trace
 
 
@@ -138,9 +138,9 @@ def test_h200_trees_hold_all_host_time_and_device_work(shared, file):
     trace = open_trace(shared / f"traces/h200/{file}.json.gz")
     rows = tree_report(trace)
     outermost = rows.filter(pl.col("depth") == 0)
-    work = device_work(trace.events)
+    work = trace.device_work
     assert outermost["device_time_ns"].sum() == work["dur_ns"].sum()
     assert outermost["kernel_count"].sum() == (work["kind"] == "kernel").sum()
-    host = trace.events.filter(pl.col("parent_id").is_null(), pl.col("depth") == 0)
-    assert outermost["total_ns"].sum() == host["dur_ns"].sum()
+    host = nest(trace.events.filter(pl.col("kind").is_in(HOST)).collect())
+    assert outermost["total_ns"].sum() == host.filter(pl.col("depth") == 0)["dur_ns"].sum()
     assert rows["self_ns"].min() >= 0

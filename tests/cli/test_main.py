@@ -15,7 +15,7 @@ from fgtrace import __version__
 from fgtrace.cli import main
 from fgtrace.cli.show import REPORTS
 
-VERBS = ("collect", "show", "cases", "doctor", "recorder")
+VERBS = ("collect", "show", "cases", "doctor", "cache", "recorder")
 FULL = Path("/dev/full")
 # Unbuffered, Python has nothing left to write, and to fail at, when it ends.
 BUFFERED = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}

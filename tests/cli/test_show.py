@@ -145,6 +145,38 @@ def test_a_trace_of_kernels_only_says_why_there_are_no_rows(fgtrace, trace, repo
     assert f"No rows: {why}." in result.stdout
 
 
+@pytest.fixture
+def cut_off(trace):
+    path = trace.kernel("k", 0, 5000, 3000).kernel("later", 9000, 20_000, 1000).write()
+    path.write_text(path.read_text()[:-40])
+    return path
+
+
+@pytest.mark.parametrize(("report", "rows"), [("summary", "metrics"), ("kernels", "rows")])
+def test_of_a_file_that_stops_early_a_report_has_the_error_and_what_was_read(
+    fgtrace, cut_off, report, rows
+):
+    result = fgtrace("show", report, cut_off, "--format", "json")
+    document = json.loads(result.stdout)
+    assert result.returncode == 0
+    assert document["outcome"] == "partial"
+    assert set(document["error"]) == {"kind", "message", "hint"}
+    assert document["error"]["kind"] == "truncated"
+    assert document[rows]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_strict_makes_a_part_of_a_recording_an_exit_code(fgtrace, cut_off, form):
+    result = fgtrace("show", "kernels", cut_off, "--strict", "--format", form)
+    assert result.returncode == 3
+    assert "k" in result.stdout
+    assert ("fgtrace: warning: truncated: " in result.stderr) == (form != "json")
+
+
+def test_strict_changes_nothing_for_a_whole_recording(fgtrace, hostile_trace):
+    assert fgtrace("show", "kernels", hostile_trace, "--strict").returncode == 0
+
+
 def test_a_table_on_a_terminal_fits_it(hostile_trace):
     pty = pytest.importorskip("pty")
     lines = _on_a_terminal(pty, hostile_trace, columns=60)
@@ -174,3 +206,14 @@ def _on_a_terminal(pty, trace, columns):
         written += block
     os.waitpid(child, 0)
     return written.decode().splitlines()
+
+
+def test_raw_times_are_as_they_were_recorded(fgtrace, trace):
+    path = trace.op("backwards", 100, -50).write()
+
+    def notes(*options):
+        shown = fgtrace("show", "notes", path, "--format", "json", *options)
+        return {row["kind"]: row["option"] for row in json.loads(shown.stdout)["rows"]}
+
+    assert notes()["negative-duration"] == "--raw-times"
+    assert "negative-duration" not in notes("--raw-times")

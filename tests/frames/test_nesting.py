@@ -2,7 +2,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fgtrace.frames.nesting import innermost, nest
+from fgtrace.frames.nesting import nest
 from fgtrace.frames.schema import EVENTS
 
 
@@ -82,13 +82,16 @@ def enclosing(inner, outer_rows):
     return max(around)[2] if around else None
 
 
-@given(intervals, st.integers(0, 3))
-def test_the_innermost_event_agrees_with_looking_at_every_pair(rows, every):
+@given(intervals)
+def test_the_parent_agrees_with_looking_at_every_pair(rows):
     events = host(*rows)
-    outer = events.filter(pl.col("event_id") % (every + 1) == 0)
     ends = pl.col("start_ns") + pl.col("dur_ns")
     triples = events.select("start_ns", ends.alias("end"), "event_id").rows()
-    outer_triples = outer.select("start_ns", ends.alias("end"), "event_id").rows()
-    found = innermost(events, outer)
-    assert found["event_id"].to_list() == events["event_id"].to_list()
-    assert found["outer_id"].to_list() == [enclosing(row, outer_triples) for row in triples]
+    nested = nest(events)
+    assert nested["event_id"].to_list() == events["event_id"].to_list()
+    assert parents(nested) == [enclosing(row, triples) for row in triples]
+    above = dict(zip(nested["event_id"], nested["parent_id"], strict=True))
+    for event_id, depth in nested.select("event_id", "depth").iter_rows():
+        while (event_id := above[event_id]) is not None:
+            depth -= 1
+        assert depth == 0

@@ -14,7 +14,7 @@ from fgtrace.frames import schema
 from fgtrace.frames.notes import Note, notes_frame
 from fgtrace.frames.provenance import Device, Provenance
 from fgtrace.frames.store import MANIFEST, SCHEMA_VERSION, load_run, save_run
-from fgtrace.frames.trace import FRAMES, Trace
+from fgtrace.frames.trace import FRAMES, LAZY_FRAMES, Trace
 from fgtrace.opening import open_trace
 
 
@@ -48,9 +48,10 @@ def assert_same(loaded, saved):
         frame = getattr(loaded, name)
         assert frame.schema == expected
         assert_frame_equal(frame, getattr(saved, name))
-    attributes = loaded.launch_attributes.collect()
-    assert attributes.schema == schema.LAUNCH_ATTRIBUTES
-    assert_frame_equal(attributes, saved.launch_attributes.collect())
+    for name, expected in LAZY_FRAMES.items():
+        frame = getattr(loaded, name).collect()
+        assert frame.schema == expected
+        assert_frame_equal(frame, getattr(saved, name).collect())
 
 
 def test_a_run_is_what_was_saved(opened, run):
@@ -74,7 +75,7 @@ def test_the_manifest_describes_every_file(run):
     assert {f"{frame}.parquet" for frame in manifest["frames"]} | {MANIFEST} == {
         file.name for file in run.iterdir()
     }
-    assert manifest["frames"]["events"]["rows"] == load_run(run).events.height
+    assert manifest["frames"]["events"]["rows"] == load_run(run).events.collect().height
 
 
 def test_the_manifest_is_written_last(opened, tmp_path):
@@ -84,11 +85,22 @@ def test_the_manifest_is_written_last(opened, tmp_path):
     assert not (tmp_path / MANIFEST).exists()
 
 
-def test_launch_attributes_are_not_read_before_they_are_asked_for(run):
+@pytest.mark.parametrize("frame", ["launch_attributes", "op_attributes"])
+def test_attributes_are_not_read_before_they_are_asked_for(run, frame):
     loaded = load_run(run)
-    (run / "launch_attributes.parquet").unlink()
+    (run / f"{frame}.parquet").unlink()
     with pytest.raises(FileNotFoundError):
-        loaded.launch_attributes.collect()
+        getattr(loaded, frame).collect()
+
+
+def test_a_run_of_before_operators_had_attributes_has_none(opened, run):
+    manifest = json.loads((run / MANIFEST).read_text())
+    del manifest["frames"]["op_attributes"]
+    (run / MANIFEST).write_text(json.dumps(manifest))
+    (run / "op_attributes.parquet").unlink()
+    loaded = load_run(run)
+    assert loaded.op_attributes.collect().equals(schema.OP_ATTRIBUTES.to_frame())
+    assert_frame_equal(loaded.events.collect(), opened.events.collect())
 
 
 def refused(path):
@@ -122,7 +134,7 @@ def test_a_damaged_manifest_is_named(run, text):
     assert MANIFEST in refused(run).message
 
 
-@pytest.mark.parametrize("frame", [*FRAMES, "launch_attributes"])
+@pytest.mark.parametrize("frame", [*FRAMES, *LAZY_FRAMES])
 def test_a_damaged_or_missing_frame_is_named(run, frame):
     file = run / f"{frame}.parquet"
     file.write_bytes(file.read_bytes()[:-20])
@@ -145,7 +157,12 @@ def test_other_columns_are_named(opened, run):
     error = refused(run)
     assert "links.parquet" in error.message
     assert "cause" in error.message
-    assert "reason" in error.message
+
+
+def test_columns_of_another_version_are_left_out(opened, run):
+    links = opened.links.with_columns(new=pl.lit(1))
+    save_run(replace(opened, links=links), run, name="case")
+    assert_frame_equal(load_run(run).links, opened.links)
 
 
 @pytest.mark.parametrize("name", ["/etc/x", "../x", "a/../../x", "..\\x", "C:\\x"])
@@ -177,7 +194,6 @@ event_rows = st.fixed_dictionaries(
         "start_ns": st.integers(-(2**63), 2**63 - 1),
         "thread": st.none() | texts,
         "copy_kind": st.none() | st.sampled_from(schema.COPY_KIND.categories.to_list()),
-        "depth": st.none() | st.integers(0, 2**16 - 1),
     }
 )
 
@@ -187,17 +203,23 @@ event_rows = st.fixed_dictionaries(
 def test_every_frame_survives_the_round_trip(rows, names, tmp_path):
     empty = {name: expected.to_frame() for name, expected in FRAMES.items()}
     frames = {
-        "events": pl.DataFrame(rows, schema=schema.EVENTS),
         "calls": pl.DataFrame([{"case": name} for name in names], schema=schema.CALLS),
         "notes": notes_frame([Note("info", "no-calls", 1, name) for name in names]),
+    }
+    lazy = {
+        "events": pl.LazyFrame(rows, schema=schema.EVENTS),
+        "launch_attributes": pl.LazyFrame(
+            [{"event_id": 1, "grid": [1, 2, 3]}], schema=schema.LAUNCH_ATTRIBUTES
+        ),
+        "op_attributes": pl.LazyFrame(
+            [{"event_id": 1, "input_shapes": name} for name in names], schema=schema.OP_ATTRIBUTES
+        ),
     }
     saved = Trace(
         source="x",
         provenance=Provenance(tool="fgtrace", device=Device(kind="cpu", name="".join(names))),
-        launch_attributes=pl.LazyFrame(
-            [{"event_id": 1, "grid": [1, 2, 3]}], schema=schema.LAUNCH_ATTRIBUTES
-        ),
         **(empty | frames),
+        **lazy,
     )
     save_run(saved, tmp_path, name="x")
     assert_same(load_run(tmp_path), saved)

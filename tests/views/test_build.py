@@ -8,8 +8,9 @@ from fgtrace.analysis.kernels import KERNELS
 from fgtrace.analysis.launches import LAUNCHES
 from fgtrace.analysis.matrix import MATRIX
 from fgtrace.analysis.ops import OPS
+from fgtrace.analysis.outcome import Notice, Outcome, Problem
 from fgtrace.analysis.phases import PHASES
-from fgtrace.analysis.summary import Metrics, Notice, PartSummary, Recorded, Summary
+from fgtrace.analysis.summary import Metrics, PartSummary, Recorded, Summary
 from fgtrace.analysis.syncs import SYNCS
 from fgtrace.analysis.tree import TREE
 from fgtrace.frames.schema import NOTES
@@ -28,7 +29,13 @@ SCHEMAS = {
     "notes": NOTES,
 }
 
-QUIET = Notices(banners=(), warnings=(), notes=())
+QUIET = Notices(banners=(), told=Outcome(outcome="ok", warnings=[], notes=[]))
+NO_CALLS = Notices(
+    banners=(),
+    told=Outcome(
+        outcome="ok", warnings=[], notes=[Notice("no-calls", 0, "no range marks the calls")]
+    ),
+)
 
 KERNEL_NAMES = ("scan", "\x1b[31mgather", "[bold]expand", "=cmd()", None)
 
@@ -169,17 +176,15 @@ def test_a_limit_that_is_not_reached_leaves_nothing_out():
 
 
 def test_a_report_without_rows_says_why_and_one_with_rows_does_not():
-    beside = Notices((), (), notes=(Notice("no-calls", 0, "no range marks the calls"),))
-    empty = report_answer("calls", pl.DataFrame(schema=CALLS_REPORT), beside)
+    empty = report_answer("calls", pl.DataFrame(schema=CALLS_REPORT), NO_CALLS)
     assert empty.cuts == ("No rows: no range marks the calls.",)
     assert empty.table.footnotes[0] == empty.cuts[0]
-    assert report_answer("kernels", kernels("scan"), beside).cuts == ()
+    assert report_answer("kernels", kernels("scan"), NO_CALLS).cuts == ()
 
 
 @pytest.mark.parametrize("report", ["kernels", "ops", "launches", "syncs", "tree", "matrix"])
 def test_a_report_that_needs_no_calls_is_not_empty_for_want_of_them(report):
-    beside = Notices((), (), notes=(Notice("no-calls", 0, "no range marks the calls"),))
-    (why,) = report_answer(report, pl.DataFrame(schema=SCHEMAS[report]), beside).cuts
+    (why,) = report_answer(report, pl.DataFrame(schema=SCHEMAS[report]), NO_CALLS).cuts
     assert why == f"No rows: {LAYOUTS[report].empty}."
 
 
@@ -193,8 +198,11 @@ def test_a_tree_is_indented_and_its_names_are_escaped():
 def test_a_document_has_rows_as_they_are_and_the_notices_beside_them():
     beside = Notices(
         banners=("quick: …",),
-        warnings=(Notice("unlinked", 3, "3 rows"),),
-        notes=(Notice("quick", 1, "one"),),
+        told=Outcome(
+            outcome="ok-with-warnings",
+            warnings=[Notice("unlinked", 3, "3 rows")],
+            notes=[Notice("quick", 1, "one")],
+        ),
     )
     answer = report_answer("kernels", kernels("\x1b[31mgather"), beside)
     assert answer.document["outcome"] == "ok-with-warnings"
@@ -203,6 +211,21 @@ def test_a_document_has_rows_as_they_are_and_the_notices_beside_them():
     assert answer.document["rows"][0]["name"] == "\x1b[31mgather"
     assert answer.header == tuple(KERNELS)
     assert answer.table.banners == ("quick: …",)
+    assert "error" not in answer.document
+
+
+def test_the_document_of_a_part_of_a_recording_has_the_error_beside_the_rows():
+    problem = Problem("truncated", "it stops", "copy it again")
+    told = Outcome(outcome="partial", error=problem, warnings=[], notes=[])
+    document = report_answer("kernels", kernels("scan"), Notices((), told)).document
+    assert list(document) == ["outcome", "error", "warnings", "notes", "rows"]
+    assert document["outcome"] == "partial"
+    assert document["error"] == {
+        "kind": "truncated",
+        "message": "it stops",
+        "hint": "copy it again",
+    }
+    assert len(document["rows"]) == 1
 
 
 def summary(parts=1, **metrics):

@@ -6,22 +6,32 @@ import pytest
 from fgtrace.frames import schema
 from fgtrace.frames.notes import KINDS, Note, notes_frame
 from fgtrace.frames.provenance import Device, Protocol, Provenance
-from fgtrace.frames.trace import FRAMES, Trace
+from fgtrace.frames.trace import FRAMES, LAZY_FRAMES, Trace
 from fgtrace.views.notices import BANNERS, notes_report, notices
 
 
 def trace_with(*notes):
     frames = {name: pl.DataFrame(schema=columns) for name, columns in FRAMES.items()}
     frames["notes"] = notes_frame(notes)
-    attributes = pl.LazyFrame(schema=schema.LAUNCH_ATTRIBUTES)
-    return Trace("made.fgtrace", Provenance(), **frames, launch_attributes=attributes)
+    lazy = {name: pl.LazyFrame(schema=columns) for name, columns in LAZY_FRAMES.items()}
+    return Trace("made.fgtrace", Provenance(), **frames, **lazy)
 
 
 def test_a_warning_changes_the_outcome_and_an_info_does_not():
-    assert notices(trace_with(Note("info", "quick", 1, "one"))).outcome == "ok"
+    assert notices(trace_with(Note("info", "quick", 1, "one"))).told.outcome == "ok"
     warned = notices(trace_with(Note("warning", "unlinked", 3, "three rows")))
-    assert warned.outcome == "ok-with-warnings"
+    assert warned.told.outcome == "ok-with-warnings"
     assert warned.lines() == ["unlinked: three rows"]
+
+
+def test_a_recording_that_was_read_in_part_is_partial_whatever_else_is_told():
+    told = notices(
+        trace_with(Note("warning", "unlinked", 3, "rows"), Note("warning", "truncated", 1, "ends"))
+    ).told
+    assert told.outcome == "partial"
+    assert told.error is not None
+    assert (told.error.kind, told.error.message) == ("truncated", "ends")
+    assert [warning.kind for warning in told.warnings] == ["unlinked", "truncated"]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +80,7 @@ def test_other_notes_explain_no_empty_report():
 def test_messages_are_escaped_on_a_terminal_and_not_in_data():
     found = notices(trace_with(Note("warning", "unlinked", 1, "row \x1b[2J")))
     assert found.lines() == [r"unlinked: row \x1b[2J"]
-    assert found.warnings[0].message == "row \x1b[2J"
+    assert found.told.warnings[0].message == "row \x1b[2J"
 
 
 def test_the_notes_report_has_every_note_in_order():
