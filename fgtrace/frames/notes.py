@@ -29,7 +29,6 @@ KINDS = {
     "metadata-not-read": "what a file says about device and rank cannot be read",
     "missing-comma": "events that no comma divides were read as several",
     "measured-compilation": "kernels were compiled or tuned inside a measured batch",
-    "missing-comma": "events that no comma divides were read as several",
     "negative-duration": "events whose duration is below 0 have none",
     "no-calls": "no range marks the calls",
     "no-device-activity": "no device work was recorded",
