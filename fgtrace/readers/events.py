@@ -89,11 +89,13 @@ class EventStream(Generic[Event]):
         end = value_end(b"[" + text)
         if end is not None and end != CUT_OFF:
             bracket = text.rindex(b"]", 0, end - 1)
-            events = self._decoded(text[:bracket]) if list_may_end(text, bracket) else None
+            is_end = list_may_end(text, bracket, bare=piece.bare)
+            events = self._decoded(text[:bracket]) if is_end else None
             if events is not None:
                 self._pieces.end_list(piece, bracket)
                 return Run(events, text[:bracket], piece.document, piece.offset)
-        salvaged = salvage(text, self._decoded, final=piece.last or piece.full)
+        final = piece.last or piece.full
+        salvaged = salvage(text, self._decoded, bare=piece.bare, final=final)
         if salvaged.list_end is not None:
             self._pieces.end_list(piece, salvaged.list_end)
         elif salvaged.unsettled is not None:
@@ -118,7 +120,9 @@ class EventStream(Generic[Event]):
             for text in _OBJECTS.decode(listed):
                 try:
                     events.append(self._one.decode(text))
-                except msgspec.ValidationError:
+                except msgspec.ValidationError as error:
+                    if "out of range" in str(error):  # a number
+                        return None
                     events.append(self._unknown.decode(text))
         except (msgspec.DecodeError, RecursionError):
             return None

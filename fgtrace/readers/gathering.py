@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Literal
 
 import polars as pl
@@ -119,21 +120,23 @@ class Gathering:
         self._order.add(rows)
 
     def recorded(
-        self, metadata: Metadata | None, *, documents: int, stray: int, cut_off: str | None
+        self, metadata: Sequence[Metadata | None], *, stray: int, cut_off: str | None
     ) -> Recorded:
-        """Make the recording of all that was taken."""
+        """Make the recording of all that was taken; `metadata` has an entry for each document."""
         self._flush()
         unbegun = 0
         if self._begins or self._ends:
             joined, unbegun = paired(self._begins, self._ends)
             self._keep(joined)
         device = pl.concat(self._device, how="diagonal")
-        notes = self._notes(unbegun)
         notes = [
-            *_told("truncated", int(bool(cut_off)), f"{cut_off}; what comes before it is read"),
-            *_told("second-document", documents - 1, "documents after the first, each a part"),
+            *(
+                [Note("warning", "truncated", 1, f"{cut_off}; what is before is read")]
+                * bool(cut_off)
+            ),
+            *_told("second-document", len(metadata) - 1, "documents after the first, each a part"),
             *_told("stray-text", stray, "bytes after the end of the trace, not read"),
-            *_told("metadata-not-read", int(metadata is None), "device and rank cannot be read"),
+            *_told("metadata-not-read", metadata.count(None), "documents without device and rank"),
             *self._notes(unbegun),
         ]
         patches = [_copy_patch(device, pl.concat(self._hip))]
@@ -143,8 +146,8 @@ class Gathering:
             times, time_notes = corrected_times(device, spans)
             patches.append(times)
             notes += time_notes
-        metadata = Metadata() if metadata is None else metadata
-        numbered = self._order.numbered(patches, metadata.rank)
+        known = [Metadata() if one is None else one for one in metadata]
+        numbered = self._order.numbered(patches, [one.rank for one in known])
         used = device["device"].drop_nulls()
         return Recorded(
             events=numbered.select(EVENTS.names()),
@@ -152,7 +155,7 @@ class Gathering:
             launch_attributes=LAUNCH_ATTRIBUTES.to_frame().lazy(),
             op_attributes=OP_ATTRIBUTES.to_frame().lazy(),
             notes=notes,
-            provenance=metadata.provenance(used[0] if len(used) else None),
+            provenance=known[0].provenance(used[0] if len(used) else None),
             tally=Tally(self._decoded, self._skipped),
         )
 
@@ -195,7 +198,11 @@ def _told(
     level: Literal["info", "warning"] = "warning",
     option: str | None = None,
 ) -> list[Note]:
-    return [Note(level, kind, count, f"{what}: {count}", option)] if count else []
+    """Make a note of what there is; of what is there or not, `count` is a bool."""
+    if not count:
+        return []
+    message = what if isinstance(count, bool) else f"{what}: {count}"
+    return [Note(level, kind, int(count), message, option)]
 
 
 def _listed(counts: Counter[str]) -> str:

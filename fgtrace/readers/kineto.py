@@ -34,8 +34,7 @@ def read_kineto(source: Input, *, path: Path | None = None, raw_times: bool = Fa
         for run in stream:
             gathering.add(run)
     recorded = gathering.recorded(
-        read_metadata(stream.metadata[0]),
-        documents=len(stream.metadata),
+        list(map(read_metadata, stream.metadata)),
         stray=stream.stray,
         cut_off=stream.cut_off,
     )

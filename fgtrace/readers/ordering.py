@@ -55,11 +55,13 @@ class Order:
             self._stored = [stored.in_file() for stored in self._stored]
             self._in_memory = 0
 
-    def numbered(self, patches: Sequence[pl.DataFrame], rank: int | None) -> pl.LazyFrame:
-        """Give the events, with the columns of `NUMBERED`.
+    def numbered(
+        self, patches: Sequence[pl.DataFrame], ranks: Sequence[int | None]
+    ) -> pl.LazyFrame:
+        """Give the events, with the columns of `NUMBERED`; they are given once.
 
         A patch has `place` and columns that replace those of the row; the order is that of the
-        recorded times all the same. The rows are given once.
+        recorded times all the same. `ranks` has the rank of each part.
         """
         written: list[Path] = []
         events = NUMBERED.to_frame()
@@ -68,7 +70,8 @@ class Order:
             numbers = pl.int_range(first, first + batch.height, dtype=pl.UInt32, eager=True)
             first += batch.height
             rows = _patched(batch.with_columns(event_id=numbers), patches)
-            events = rows.with_columns(rank=pl.lit(rank, pl.Int32)).select(NUMBERED.names())
+            rank = pl.lit(ranks[rows["part"][0]], pl.Int32)
+            events = rows.with_columns(rank=rank).select(NUMBERED.names())
             if not is_all:
                 written.append(_write(events))
         for stored in self._stored:

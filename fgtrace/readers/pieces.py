@@ -45,6 +45,8 @@ class Piece:
     offset: int
     """Where it begins, in bytes of the decompressed file."""
     document: int
+    bare: bool
+    """Its list is a whole document, with no object around it."""
     last: bool
     """Nothing follows it: it ends with the list and what comes after, or is cut off."""
     full: bool
@@ -163,7 +165,7 @@ class Pieces:
             self._buffer = self._buffer[len(view) :]
             self._offset += len(view)
             if view:
-                yield Piece(view, offset, document, ended, full)
+                yield Piece(view, offset, document, not self.metadata[-1], ended, full)
             if ended:
                 return
 

@@ -15,7 +15,6 @@ _MOST = 16 << 20
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _UNCLOSED = r'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?\Z'
 """Met before a string is looked for at each of its quotes."""
-_NO_UTF8 = re.compile("[\udc80-\udcff]")
 _CONTROLS = re.compile("[\0-\x1f]")
 _STRINGS = re.compile(rf"{_STRING}|{_UNCLOSED}", re.DOTALL)
 _VALUES = re.compile(rf'{_STRING}|{_UNCLOSED}|[^\s,:\[\]{{}}"]++', re.DOTALL)
@@ -30,6 +29,9 @@ _ESCAPES = re.compile(
     r'|\\["\\/bfnrt]'
     r"|(\\)"
 )
+_ESCAPED = {code: rf"\u{code:04x}" for code in range(0x20)}
+_MARKED = {0xDC00 + byte: rf"\\x{byte:02x}" for byte in range(0x80, 0x100)}
+"""Bytes that are no UTF-8 are surrogates in the text."""
 _OPENS = re.compile(r'(?<=[{\[,:])(\s*+)"')
 _CLOSES = re.compile(r'"(?=\s*+(?::|[}\]]|\Z|,\s*+(?:["\[{\d-]|true|false|null)))')
 
@@ -77,17 +79,14 @@ def opened(text: bytes) -> int:
 
 def _mark_bytes(text: str) -> str:
     """Write bytes that are no UTF-8 as `\\xff`, so that names that differ by them still differ."""
-    return _NO_UTF8.sub(lambda byte: rf"\\x{ord(byte[0]) - 0xDC00:02x}", text)
+    return text.translate(_MARKED)
 
 
 def _escape_controls(text: str) -> str:
     if _CONTROLS.search(text) is None:
         return text
 
-    def escaped(string: re.Match[str]) -> str:
-        return _CONTROLS.sub(lambda one: rf"\u{ord(one[0]):04x}", string[0])
-
-    return _STRINGS.sub(escaped, text)
+    return _STRINGS.sub(lambda string: string[0].translate(_ESCAPED), text)
 
 
 def _escape_backslashes(text: str) -> str:

@@ -25,7 +25,7 @@ class HasPhase(Protocol):
 Event = TypeVar("Event", bound=HasPhase)
 
 _PLACES = re.compile(
-    rb"""\}[^{}"]{0,40}?(?=\{\s*+["}])"""  # whatever became of the comma
+    rb"""(?:\}|\A)[^{}"]{0,40}?(?=\{\s*+["}])"""  # whatever became of the comma
     rb"""|,\s*+(?=\{\s*+"(?:ph|name|cat|pid|tid|ts|args|id)"\s*+:)"""  # a lost closing brace
     rb"""|\}\s*+,(?=[^{"]{1,40}"?ph"?\s*+:)"""  # a lost opening brace
 )
@@ -34,6 +34,7 @@ _PLACES = re.compile(
 _SEPARATORS = re.compile(rb"[\s,]*+")
 _LIST_ENDS = re.compile(rb'\}\s*+(?:,\s*+)?(?=\]\s*+(?:,\s*+"|[\[{}]|\Z))')
 _AFTER_LIST = re.compile(rb'\s*+(?:,\s*+"|\}|\Z)')
+_GOES_ON = re.compile(rb"[\s\0]*+[,{\[]")
 _BLANK_END = re.compile(rb"[\s\0]*+\Z")
 _OBJECT = re.compile(rb"[\s\0]*+(?=\{)")
 _BARE_LIST = re.compile(rb"[\s\0]*+\[\s*+(?=\{)")
@@ -70,9 +71,14 @@ class Salvaged(Generic[Event]):
         self.texts.append(text)
 
 
-def list_may_end(text: bytes, bracket: int) -> bool:
-    """Tell the bracket that ends the list from one that took a comma's place."""
-    return _AFTER_LIST.match(text, bracket + 1) is not None or _begins_document(text, bracket + 1)
+def list_may_end(text: bytes, bracket: int, *, bare: bool) -> bool:
+    """Tell the bracket that ends the list from one that took a comma's place.
+
+    A `bare` list is a whole document, with no object around it.
+    """
+    if not bare:
+        return _AFTER_LIST.match(text, bracket + 1) is not None
+    return _GOES_ON.match(text, bracket + 1) is None or _begins_document(text, bracket + 1)
 
 
 def _begins_document(text: bytes, at: int) -> bool:
@@ -89,12 +95,16 @@ def _begins_document(text: bytes, at: int) -> bool:
 
 
 def salvage(
-    text: bytes, decode: Callable[[bytes], list[Event] | None], *, final: bool
+    text: bytes,
+    decode: Callable[[bytes], list[Event] | None],
+    *,
+    bare: bool = False,
+    final: bool = True,
 ) -> Salvaged[Event]:
     """Read the events of text that begins where one should.
 
-    `decode` takes text of events, and gives None where it is not that. A `final` text is settled
-    up to its end.
+    `decode` takes text of events, and gives None where it is not that. The list of events is
+    `bare` where it is the whole document. A `final` text is settled up to its end.
     """
     places = [*(found.end() for found in _PLACES.finditer(text)), len(text)]
     found = Salvaged[Event]()
@@ -105,7 +115,7 @@ def salvage(
         commas = text.count(b",", at, begin)
         if begin == len(text):
             return found
-        if text[begin] == ord("]") and list_may_end(text, begin):
+        if text[begin] == ord("]") and list_may_end(text, begin, bare=bare):
             found.fixes["trailing-comma"] += commas > 0
             found.list_end = begin
             return found
@@ -147,7 +157,8 @@ def salvage(
         rest = range(next_place, len(places) - 1)
         following = next((n for n in rest if event_end(text, places[n]) is not None), None)
         limit = len(places) - 1 if following is None else following
-        list_end = _list_end(text, begin, places[limit], cut=final and following is None)
+        cut = final and following is None
+        list_end = _list_end(text, begin, places[limit], bare=bare, cut=cut)
         if list_end is None and following is None and not final:
             found.unsettled = begin
             return found
@@ -156,23 +167,28 @@ def salvage(
         _mend(text, [begin, *inside, at], decode, found)
 
 
-def _list_end(text: bytes, begin: int, end: int, *, cut: bool) -> int | None:
+def _list_end(text: bytes, begin: int, end: int, *, bare: bool, cut: bool) -> int | None:
     """Find the bracket that ends the list after a damaged event; what follows it is what tells."""
     for found in _LIST_ENDS.finditer(text, begin, end):
         bracket = found.end()
         after = members_end(text, bracket + 1)
-        if after is None:
-            is_end = _begins_document(text, bracket + 1)
+        if bare:
+            is_end = _BLANK_END.match(text, bracket + 1) is not None
+            is_end = is_end or _begins_document(text, bracket + 1)
         elif after == CUT_OFF:
             is_end = cut
         else:
-            another = _OBJECT.match(text, after)
-            is_end = _BLANK_END.match(text, after) is not None or (
-                another is not None and event_end(text, another.end()) is None
-            )
+            is_end = after is not None and _ends_document(text, after)
         if is_end:
             return bracket
     return None
+
+
+def _ends_document(text: bytes, at: int) -> bool:
+    another = _OBJECT.match(text, at)
+    if another is None:
+        return _BLANK_END.match(text, at) is not None
+    return event_end(text, another.end()) is None
 
 
 def _mend(
