@@ -130,10 +130,7 @@ class Gathering:
             self._keep(joined)
         device = pl.concat(self._device, how="diagonal")
         notes = [
-            *(
-                [Note("warning", "truncated", 1, f"{cut_off}; what is before is read")]
-                * bool(cut_off)
-            ),
+            *_told("truncated", cut_off is not None, f"{cut_off}; what is before that is read"),
             *_told("second-document", len(metadata) - 1, "documents after the first, each a part"),
             *_told("stray-text", stray, "bytes after the end of the trace, not read"),
             *_told("metadata-not-read", metadata.count(None), "documents without device and rank"),
