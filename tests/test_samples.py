@@ -213,7 +213,7 @@ COMMANDS = re.findall(
 
 
 def test_the_readme_shows_tables_of_the_sample() -> None:
-    assert len(COMMANDS) == 2
+    assert len(COMMANDS) == 3
 
 
 @pytest.mark.parametrize(("command", "shown"), COMMANDS)
