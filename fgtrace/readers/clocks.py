@@ -9,6 +9,9 @@ from fgtrace.units import printable
 
 RAW_TIMES = "--raw-times"
 
+TIMED = ("place", "part", "name", "start_ns", "dur_ns", "device", "stream", "correlation")
+"""What the rules look at."""
+
 _FAR_NS = 60_000_000_000
 _OVERLAP_NS = 1_000_000
 _ENOUGH = 2
@@ -27,13 +30,13 @@ def corrected_times(device: pl.DataFrame, host: pl.DataFrame) -> tuple[pl.DataFr
     - impossible-duration: on one stream, two or more later launches' work began and ended inside
       of a row, and it reaches over a millisecond into the first of them. It ends where that began.
 
-    `device` has the columns of `TYPED`, `host` has `part`, `first_ns` and `last_ns`. The result
+    `device` has the columns of `TIMED`, `host` has `part`, `first_ns` and `last_ns`. The result
     has `place`, `start_ns` and `dur_ns` of the rows whose times are replaced.
     """
     zero = device.filter(pl.col("start_ns") == 0, pl.col("dur_ns") == 0)
-    rest = device.join(zero, on="place", how="anti")
+    rest = _without(device, zero)
     far = _far(rest, host)
-    cut = _cut(rest.join(far, on="place", how="anti"))
+    cut = _cut(_without(rest, far))
     notes = [
         *_note("zero-timestamp", zero, "device events without times, because both are 0"),
         *_note("clock-outlier", far, "device events without times, because their clock is another"),
@@ -50,6 +53,10 @@ def corrected_times(device: pl.DataFrame, host: pl.DataFrame) -> tuple[pl.DataFr
     return pl.concat([lost, cut.select("place", "start_ns", dur_ns="cut_ns")]), notes
 
 
+def _without(device: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    return device if rows.is_empty() else device.join(rows, on="place", how="anti")
+
+
 def _note(kind: str, rows: pl.DataFrame, what: str) -> list[Note]:
     if rows.is_empty():
         return []
@@ -61,9 +68,9 @@ def _note(kind: str, rows: pl.DataFrame, what: str) -> list[Note]:
 def _far(device: pl.DataFrame, host: pl.DataFrame) -> pl.DataFrame:
     start = pl.col("start_ns")
     if not host.is_empty():
-        spans = device.join(host, on="part", how="left", maintain_order="left")
         outside = (start < pl.col("first_ns") - _FAR_NS) | (start > pl.col("last_ns") + _FAR_NS)
-        return spans.filter(outside).select(device.columns)
+        spans = device.lazy().join(host.lazy(), on="part", how="left")
+        return spans.filter(outside).select(device.columns).collect()
     few = max(device.height // 100, 1)
     if device.height <= 2 * few:
         return device.clear()
@@ -76,8 +83,11 @@ def _far(device: pl.DataFrame, host: pl.DataFrame) -> pl.DataFrame:
 def _cut(device: pl.DataFrame) -> pl.DataFrame:
     """Find the rows that later work of their stream ended inside of, with `cut_ns`."""
     columns = ["place", "name", "part", "device", "stream", "correlation", "start_ns"]
+    stream = ["part", "device", "stream"]
+    long = device.filter(pl.col("dur_ns") > _OVERLAP_NS).select(stream).unique()
     ordered = (
-        device.filter(pl.col("dur_ns").is_not_null())
+        device.join(long, on=stream, how="semi", nulls_equal=True)
+        .filter(pl.col("dur_ns").is_not_null())
         .select(*columns, end_ns=pl.col("start_ns") + pl.col("dur_ns"))
         .sort(
             "part",

@@ -16,7 +16,7 @@ from fgtrace.frames.schema import (
     LAUNCH_ATTRIBUTES,
     OP_ATTRIBUTES,
 )
-from fgtrace.readers.clocks import RAW_TIMES, corrected_times
+from fgtrace.readers.clocks import RAW_TIMES, TIMED, corrected_times
 from fgtrace.readers.columns import Group, columns_of
 from fgtrace.readers.events import Run
 from fgtrace.readers.kinds import HIP_COPIES, PROFILER_CATEGORY, TYPED, typed
@@ -28,6 +28,8 @@ from fgtrace.readers.recorded import Recorded, Tally
 from fgtrace.units import printable
 
 _HOST = ("op", *HOST_API)
+
+_COPIED = ("place", "part", "kind", "correlation", "bytes", "copy_kind")
 
 _BATCH = 200_000
 """Rows that get their meaning together."""
@@ -54,7 +56,8 @@ class Gathering:
         self._order = Order()
         self._waiting: defaultdict[Group, list[pl.DataFrame]] = defaultdict(list)
         self._document = 0
-        self._device = [TYPED.to_frame()]
+        self._device = [TYPED.to_frame().select(TIMED)]
+        self._copies = [TYPED.to_frame().select(_COPIED)]
         self._host = [_span(TYPED.to_frame())]
         self._hip = [pl.DataFrame(schema={"part": pl.UInt32, **HIP_COPIES})]
         self._begins: list[pl.DataFrame] = []
@@ -114,7 +117,10 @@ class Gathering:
             others = rows.filter(pl.col("kind") == "other")["source_category"].drop_nulls()
             self._others.update(others.cast(pl.String).to_list())
         if kinds.intersection(DEVICE_WORK):
-            self._device.append(rows.filter(pl.col("kind").is_in(DEVICE_WORK)))
+            device = rows.filter(pl.col("kind").is_in(DEVICE_WORK))
+            device = pl.concat([TYPED.to_frame(), device], how="diagonal")
+            self._device.append(device.select(TIMED))
+            self._copies.append(device.filter(pl.col("kind") != "kernel").select(_COPIED))
         if kinds.intersection(_HOST):
             self._host.append(_span(rows.filter(pl.col("kind").is_in(_HOST))))
         self._order.add(rows)
@@ -128,7 +134,8 @@ class Gathering:
         if self._begins or self._ends:
             joined, unbegun = paired(self._begins, self._ends)
             self._keep(joined)
-        device = pl.concat(self._device, how="diagonal")
+        device = pl.concat(self._device)
+        self._device.clear()
         notes = [
             *_told("truncated", cut_off is not None, f"{cut_off}; what is before that is read"),
             *_told("second-document", len(metadata) - 1, "documents after the first, each a part"),
@@ -136,7 +143,7 @@ class Gathering:
             *_told("metadata-not-read", metadata.count(None), "documents without device and rank"),
             *self._notes(unbegun),
         ]
-        patches = [_copy_patch(device, pl.concat(self._hip))]
+        patches = [_copy_patch(pl.concat(self._copies), pl.concat(self._hip))]
         if not self._raw_times:
             host = pl.concat(self._host).group_by("part")
             spans = host.agg(pl.col("first_ns").min(), pl.col("last_ns").max())
@@ -213,12 +220,11 @@ def _span(host: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _copy_patch(device: pl.DataFrame, hip: pl.DataFrame) -> pl.DataFrame:
+def _copy_patch(copies: pl.DataFrame, hip: pl.DataFrame) -> pl.DataFrame:
     # ROCm's device row can call a readback a device copy, or leave its size out: the API's own
     # arguments are right.
     key = ["part", "correlation"]
     first = hip.sort("place").unique(key, keep="first", maintain_order=True).drop("place")
-    copies = device.filter(pl.col("kind").is_in(["memcpy", "memset"]))
     return copies.join(first, on=key).select(
         "place",
         bytes=pl.coalesce("bytes", "api_bytes"),

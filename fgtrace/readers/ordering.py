@@ -6,11 +6,13 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -39,20 +41,23 @@ class Order:
     """
 
     def __init__(self) -> None:
-        self._stored: list[_Stored] = []
+        self._waiting: list[pl.DataFrame] = []
         self._in_memory = 0
+        self._files: list[_Stored] = []
 
     def add(self, rows: pl.DataFrame) -> None:
         """Take some rows of one part, with columns of `TYPED`. All of them have a start."""
         if rows.is_empty():
             return
-        starts = rows["start_ns"]
-        earliest, latest = rows.select(first=starts.min(), last=starts.max()).row(0)
-        sample = starts.gather_every(_SAMPLED)
-        self._stored.append(_Stored(rows.lazy(), rows["part"][0], earliest, latest, sample))
+        self._waiting.append(rows)
         self._in_memory += rows.height
-        if self._in_memory > _IN_MEMORY:
-            self._stored = [stored.in_file() for stored in self._stored]
+        if self._in_memory > (_BATCH if self._files else _IN_MEMORY):
+            # Rows of like columns go together: files that are few, and have no column for nothing.
+            alike: defaultdict[tuple[Any, ...], list[pl.DataFrame]] = defaultdict(list)
+            for waiting in self._waiting:
+                alike[waiting["part"][0], *waiting.columns].append(waiting)
+            self._files += [_Stored.in_file(pl.concat(frames)) for frames in alike.values()]
+            self._waiting.clear()
             self._in_memory = 0
 
     def numbered(
@@ -74,15 +79,16 @@ class Order:
             events = rows.with_columns(rank=rank).select(NUMBERED.names())
             if not is_all:
                 written.append(_write(events))
-        for stored in self._stored:
-            stored.forget()
+        for stored in self._files:
+            stored.remove()
         return pl.scan_ipc(written, glob=False) if written else events.lazy()
 
     def _batches(self) -> Iterator[tuple[pl.DataFrame, bool]]:
         """Give rows in order, as many at once as fit well into memory, and whether it is all."""
-        parts = sorted({stored.part for stored in self._stored})
+        everything = [*self._files, *map(_Stored.in_memory, self._waiting)]
+        parts = sorted({stored.part for stored in everything})
         for part in parts:
-            of_part = [stored for stored in self._stored if stored.part == part]
+            of_part = [stored for stored in everything if stored.part == part]
             starts = pl.concat([stored.starts for stored in of_part]).sort()
             every = _BATCH // _SAMPLED
             bounds = starts.gather_every(every, every).unique().to_list()
@@ -106,14 +112,20 @@ class _Stored:
     """One in so many of `start_ns`."""
     path: Path | None = None
 
-    def in_file(self) -> _Stored:
-        """Move the rows to a file."""
-        if self.path is not None:
-            return self
-        path = _write(self.rows.collect())
-        return replace(self, rows=pl.scan_ipc(path, glob=False), path=path)
+    @classmethod
+    def in_memory(cls, rows: pl.DataFrame) -> _Stored:
+        """Describe rows."""
+        starts = rows["start_ns"]
+        earliest, latest = rows.select(first=starts.min(), last=starts.max()).row(0)
+        return cls(rows.lazy(), rows["part"][0], earliest, latest, starts.gather_every(_SAMPLED))
 
-    def forget(self) -> None:
+    @classmethod
+    def in_file(cls, rows: pl.DataFrame) -> _Stored:
+        """Write rows to a file."""
+        path = _write(rows)
+        return replace(cls.in_memory(rows), rows=pl.scan_ipc(path, glob=False), path=path)
+
+    def remove(self) -> None:
         """Remove the file."""
         if self.path is not None:
             self.path.unlink()
