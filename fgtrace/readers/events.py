@@ -102,7 +102,7 @@ class EventStream(Generic[Event]):
             self._pieces.put_back(piece, salvaged.unsettled)
         elif salvaged.unfinished and not piece.last:
             salvaged.skipped += 1
-        return Run(salvaged.events, b"", piece.document, piece.offset, salvaged)
+        return Run(salvaged.events, text, piece.document, piece.offset, salvaged)
 
     def _decoded(self, text: bytes | memoryview) -> list[Event] | None:
         listed = _listed(text)

@@ -20,7 +20,7 @@ from fgtrace.readers.clocks import RAW_TIMES, TIMED, corrected_times
 from fgtrace.readers.columns import Group, columns_of
 from fgtrace.readers.events import Run
 from fgtrace.readers.kinds import HIP_COPIES, PROFILER_CATEGORY, TYPED, typed
-from fgtrace.readers.marks import UNDERSTOOD, AnyMark, Begin, End
+from fgtrace.readers.marks import UNDERSTOOD, AnyMark, Begin, End, Timed
 from fgtrace.readers.metadata import Metadata
 from fgtrace.readers.ordering import Order
 from fgtrace.readers.pairs import paired
@@ -59,7 +59,7 @@ class Gathering:
         self._device = [TYPED.to_frame().select(TIMED)]
         self._copies = [TYPED.to_frame().select(_COPIED)]
         self._host = [_span(TYPED.to_frame())]
-        self._hip = [pl.DataFrame(schema={"part": pl.UInt32, **HIP_COPIES})]
+        self._hip = [HIP_COPIES.to_frame()]
         self._begins: list[pl.DataFrame] = []
         self._ends: list[pl.DataFrame] = []
         self._phases: Counter[str] = Counter()
@@ -91,18 +91,22 @@ class Gathering:
     def _flush(self) -> None:
         part = pl.lit(self._document, pl.UInt32)
         for (mark, _), frames in self._waiting.items():
-            typed_frames, copies = typed(pl.concat(frames), mark)
-            self._hip += [frame.select(part.alias("part"), *HIP_COPIES.names()) for frame in copies]
-            for frame in typed_frames:
-                timed = frame.filter(pl.col("start_ns").is_not_null()).with_columns(part=part)
-                self._timeless += frame.height - timed.height
-                if mark is Begin:
-                    self._begins.append(timed)
-                elif mark is End:
-                    self._ends.append(timed)
-                else:
-                    self._keep(timed)
+            rows = pl.concat(frames)
+            timed = rows.filter(pl.col("start_ns").is_not_null()).with_columns(part=part)
+            self._timeless += rows.height - timed.height
+            if mark is Begin:
+                self._begins.append(timed)
+            elif mark is End:
+                self._ends.append(timed)
+            else:
+                self._type(timed, mark)
         self._waiting.clear()
+
+    def _type(self, rows: pl.DataFrame, mark: type[Timed]) -> None:
+        frames, copies = typed(rows, mark)
+        self._hip += copies
+        for frame in frames:
+            self._keep(frame)
 
     def _keep(self, rows: pl.DataFrame) -> None:
         self._endless += rows["dur_ns"].null_count()
@@ -133,7 +137,7 @@ class Gathering:
         unbegun = 0
         if self._begins or self._ends:
             joined, unbegun = paired(self._begins, self._ends)
-            self._keep(joined)
+            self._type(joined, Begin)
         device = pl.concat(self._device)
         self._device.clear()
         notes = [

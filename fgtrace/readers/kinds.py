@@ -69,6 +69,7 @@ document of the file."""
 
 HIP_COPIES = pl.Schema(
     {
+        "part": pl.UInt32(),
         "place": pl.UInt32(),
         "correlation": pl.Int64(),
         "api_bytes": pl.Int64(),
@@ -174,6 +175,7 @@ def _hip_copies(rows: pl.DataFrame) -> pl.DataFrame:
         )
         .filter(pl.col("name").cast(pl.String).str.starts_with("hip"))
         .select(
+            "part",
             "place",
             "correlation",
             api_bytes="bytes",
