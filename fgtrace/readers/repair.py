@@ -43,22 +43,19 @@ def repairs(text: bytes) -> Iterator[tuple[bytes, Counter[str]]]:
     """
     if len(text) > _MOST:
         return
-    fixes: Counter[str] = Counter()
     whole = text.strip(b" \t\r\n,").decode("utf-8", "surrogateescape")
-    if not whole.startswith("{") and "{" in whole:
-        whole = whole[whole.index("{") :]
-        fixes["stray-text"] = 1
+    begin = max(whole.find("{"), 0)
     for steps in _STEPS:
+        fixes = Counter({"stray-text": 1} if begin else {})
+        changed = whole[begin:]
         for kind, step in steps:
-            changed = step(whole)
-            if changed != whole:
+            before, changed = changed, step(changed)
+            if changed != before:
                 fixes[kind] = 1
-                whole = changed
-        encoded = whole.encode("utf-8", "replace")
+        encoded = changed.encode("utf-8", "replace")
         end = value_end(encoded)
-        if end is None or end == CUT_OFF:
-            continue
-        yield encoded[:end], fixes | Counter({"stray-text": 1} if end < len(encoded) else {})
+        if end is not None and end != CUT_OFF:
+            yield encoded[:end], fixes | Counter({"stray-text": 1} if end < len(encoded) else {})
 
 
 def repaired(text: bytes) -> bytes:
@@ -147,6 +144,6 @@ _BETWEEN_STRINGS = (
 )
 _STEPS: tuple[tuple[tuple[str, Callable[[str], str]], ...], ...] = (
     _IN_STRINGS,
-    _BETWEEN_STRINGS,
+    (*_IN_STRINGS, *_BETWEEN_STRINGS),
     (("unescaped-quote", _escape_quotes), *_IN_STRINGS, *_BETWEEN_STRINGS),
 )

@@ -25,7 +25,7 @@ class HasPhase(Protocol):
 Event = TypeVar("Event", bound=HasPhase)
 
 _PLACES = re.compile(
-    rb"""(?:\}|\A)[^{}"]{0,40}?(?=\{\s*+["}])"""  # whatever became of the comma
+    rb"""(?:\}|\A)[^}"]{0,40}?(?=\{\s*+["}])"""  # whatever became of the comma
     rb"""|,\s*+(?=\{\s*+"(?:ph|name|cat|pid|tid|ts|args|id)"\s*+:)"""  # a lost closing brace
     rb"""|\}\s*+,(?=[^{"]{1,40}"?ph"?\s*+:)"""  # a lost opening brace
 )
@@ -119,10 +119,8 @@ def salvage(
             found.fixes["trailing-comma"] += commas > 0
             found.list_end = begin
             return found
-        if due is not None:
-            found.fixes["trailing-comma"] += commas > due
+        extra = due is not None and commas > due
         missing = due is not None and commas < due
-        at, due = begin, None
         next_place = bisect_right(places, begin)
         if text[begin] == ord("{"):
             stop = places[min(next_place + step, len(places)) - 1]
@@ -130,11 +128,13 @@ def salvage(
             if events is not None:
                 found.take(events, text[begin:stop])
                 found.fixes["missing-comma"] += missing
+                found.fixes["trailing-comma"] += extra
                 at, due, step = begin + len(text[begin:stop].rstrip(b", \t\r\n")), 1, step * 2
                 continue
             if step > 1:
                 step = 1
                 continue
+        found.fixes["trailing-comma"] += extra
         # A list is none of an event's neighbours: a bracket between two events opens one.
         end = None if text[begin] == ord("[") else value_end(text, begin)
         if end is not None and end != CUT_OFF:
@@ -162,7 +162,7 @@ def salvage(
         if list_end is None and following is None and not final:
             found.unsettled = begin
             return found
-        at = places[limit] if list_end is None else list_end
+        at, due = places[limit] if list_end is None else list_end, None
         inside = places[next_place : bisect_right(places, at - 1)]
         _mend(text, [begin, *inside, at], decode, found)
 
