@@ -75,9 +75,9 @@ def _far(device: pl.DataFrame, host: pl.DataFrame) -> pl.DataFrame:
     if device.height <= 2 * few:
         return device.clear()
     starts = device["start_ns"].sort()
-    first, last = starts[few], starts[-few - 1]
-    away = max(_FAR_NS, 10 * (last - first))
-    return device.filter((start < first - away) | (start > last + away))
+    earliest = starts[few] - max(_FAR_NS, 10 * (starts[-1] - starts[few]))
+    latest = starts[-few - 1] + max(_FAR_NS, 10 * (starts[-few - 1] - starts[0]))
+    return device.filter((start < earliest) | (start > latest))
 
 
 def _cut(device: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,8 @@ from typing import Any
 
 import polars as pl
 
-_LARGEST_US = 9_223_372_036_854_774  # in Int64 nanoseconds, rounding included
+_LARGEST_US = (2**63 - 1) // 1000
+"""The last whole microsecond of which Int64 holds the nanoseconds."""
 
 _PRECISE_US = 2**43
 """Below this, floats lie closer together than nanoseconds."""
@@ -85,7 +86,7 @@ def nanoseconds_of_text(microseconds: Sequence[str | None]) -> pl.Series:
     rounded = exact.cast(pl.Decimal(38, 3))
     found = (rounded * 1000).cast(pl.Int64, strict=False)
     unread = exact.is_null() & text.is_not_null()
-    unusual = ((rounded != exact) | (exact.abs() > _LARGEST_US)).fill_null(False) | unread
+    unusual = (rounded != exact).fill_null(False) | unread
     places = unusual.arg_true()
     if places.is_empty():
         return found
@@ -97,6 +98,7 @@ def _unusual(text: str) -> int | None:
         value = Decimal(text)
     except InvalidOperation:
         return None
-    if not value.is_finite() or abs(value) > _LARGEST_US:
+    if not value.is_finite() or abs(value) > _LARGEST_US + 1:
         return None
-    return int(value.quantize(Decimal("0.001"), rounding=ROUND_HALF_UP).scaleb(3))
+    ns = int(value.quantize(Decimal("0.001"), rounding=ROUND_HALF_UP).scaleb(3))
+    return ns if -(2**63) <= ns < 2**63 else None

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fgtrace.readers.times import nanoseconds
+from fgtrace.readers.times import ImpreciseError, nanoseconds, nanoseconds_of_text
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from fgtrace.readers.times import nanoseconds
     ],
 )
 def test_a_time_is_exact_in_whatever_way_it_is_written(text, ns):
-    assert nanoseconds([text]).to_list() == [ns]
+    assert nanoseconds_of_text([text]).to_list() == [ns]
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,12 @@ def test_a_time_is_exact_in_whatever_way_it_is_written(text, ns):
     ["", "null", "NaN", "inf", "-Infinity", "soon", "1e400", "99999999999999999999", "[1]"],
 )
 def test_what_is_no_time_or_beyond_the_range_is_null(text):
-    assert nanoseconds(["1.5", text, "2"]).to_list() == [1500, None, 2000]
+    assert nanoseconds_of_text(["1.5", text, "2"]).to_list() == [1500, None, 2000]
 
 
 def test_no_times_are_an_empty_column_of_integers():
     assert nanoseconds([]).dtype == pl.Int64
+    assert nanoseconds_of_text([]).dtype == pl.Int64
 
 
 written = st.one_of(
@@ -52,10 +53,59 @@ written = st.one_of(
 )
 
 
+def decimal_ns(text):
+    return int(Decimal(text).quantize(Decimal("0.001"), rounding=ROUND_HALF_UP) * 1000)
+
+
 @given(st.lists(written, max_size=20))
 def test_conversion_agrees_with_decimal_arithmetic(texts):
-    expected = [
-        int(Decimal(text).quantize(Decimal("0.001"), rounding=ROUND_HALF_UP) * 1000)
-        for text in texts
-    ]
-    assert nanoseconds(texts).to_list() == expected
+    assert nanoseconds_of_text(texts).to_list() == [decimal_ns(text) for text in texts]
+
+
+def decoded(texts):
+    return [float(text) if set(text) & set(".eE") else int(text) for text in texts]
+
+
+@given(st.lists(written, max_size=20))
+def test_numbers_are_exact_or_their_text_is_asked_for(texts):
+    # Beyond 2**40 a float does not show a fourth decimal.
+    if any(abs(float(text)) > 2**40 and "." in text for text in texts):
+        texts = [text if "e" in text else f"{Decimal(text):.3f}" for text in texts]
+    try:
+        found = nanoseconds(decoded(texts)).to_list()
+    except ImpreciseError:
+        return
+    assert found == [decimal_ns(text) for text in texts]
+
+
+relative = st.decimals(min_value=-(2**42), max_value=2**42, places=3).map("{:f}".format)
+
+
+@given(st.lists(relative, min_size=1, max_size=20))
+def test_the_text_of_what_kineto_writes_relative_to_its_base_is_not_needed(texts):
+    assert nanoseconds(decoded(texts)).to_list() == [decimal_ns(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1669783687464181.123], [0.12345], [4e300], [5, 1669783687464181.5], ["7", 0.5], [2**70, 1]],
+)
+def test_floats_that_do_not_tell_nanoseconds_need_their_text(values):
+    with pytest.raises(ImpreciseError):
+        nanoseconds(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "ns"),
+    [
+        ([1669783687464181, 2], [1_669_783_687_464_181_000, 2000]),
+        ([0.5, 2], [500, 2000]),
+        ([2, 0.5, None], [2000, 500, None]),
+        (["7.25", None, 3], [7250, None, 3000]),
+        ([9_223_372_036_854_776, 1], [None, 1000]),
+        ([-9_223_372_036_854_775, 1], [-9_223_372_036_854_775_000, 1000]),
+        (["soon", [1], {}, True], [None, None, None, None]),
+    ],
+)
+def test_numbers_text_and_nonsense_are_told_apart(values, ns):
+    assert nanoseconds(values).to_list() == ns
