@@ -9,7 +9,7 @@ MILLISECOND = 1_000_000
 
 
 def work(*rows, stream=7):
-    """Device work of (start, duration), each of a launch of its own, or (start, duration, launch)."""
+    """Device work of (start, duration), each of its own launch, or (start, duration, launch)."""
     return pl.DataFrame(
         [
             {
