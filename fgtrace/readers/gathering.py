@@ -19,7 +19,7 @@ from fgtrace.frames.schema import (
 from fgtrace.readers.clocks import RAW_TIMES, TIMED, corrected_times
 from fgtrace.readers.columns import Group, columns_of
 from fgtrace.readers.events import Run
-from fgtrace.readers.kinds import HIP_COPIES, PROFILER_CATEGORY, TYPED, typed
+from fgtrace.readers.kinds import HIP_COPIES, ON_DEVICE, PROFILER_CATEGORY, TYPED, typed
 from fgtrace.readers.marks import UNDERSTOOD, AnyMark, Begin, End
 from fgtrace.readers.metadata import Metadata
 from fgtrace.readers.ordering import Order
@@ -132,8 +132,9 @@ class Gathering:
         self._flush()
         unbegun = 0
         if self._begins or self._ends:
-            joined, unbegun = paired(self._begins, self._ends)
-            self._keep(joined)
+            joined, unbegun = paired([TYPED.to_frame(), *self._begins], self._ends)
+            on_host = ~pl.col("kind").is_in(ON_DEVICE)
+            self._keep(joined.with_columns(thread=pl.when(on_host).then("thread")))
         device = pl.concat(self._device)
         self._device.clear()
         notes = [
@@ -210,7 +211,8 @@ def _told(
 
 
 def _listed(counts: Counter[str]) -> str:
-    return f" ({', '.join(printable(name) for name, _ in counts.most_common(8))})"
+    most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:8]
+    return f" ({', '.join(printable(name) for name, _ in most)})"
 
 
 def _span(host: pl.DataFrame) -> pl.DataFrame:

@@ -45,7 +45,8 @@ _KINDS_BY_NAME = {
 }
 """Kinds of those rows of a category that have such a name."""
 
-_ON_DEVICE = (*DEVICE_WORK, "device_range", "sync_record")
+ON_DEVICE = (*DEVICE_WORK, "device_range", "sync_record")
+"""The kinds that are on a device and a stream, and on no thread."""
 
 _COPY_NAMES = {
     "HtoD": r"\bHtoD\b|(?i)host_?to_?device",
@@ -82,7 +83,8 @@ def typed(rows: pl.DataFrame, mark: type[Timed]) -> tuple[list[pl.DataFrame], li
     """Say what each row is; give the rows, and the `HIP_COPIES` among them, in some frames.
 
     `rows` has the columns that `fgtrace.readers.columns` takes of marks of one phase. The results
-    have those of `TYPED` that their rows can have.
+    have those of `TYPED` that their rows can have. Begin and end marks keep their thread, device
+    work's too.
     """
     if not issubclass(mark, (Complete, Begin, End)):
         rows = rows.with_columns(dur_ns=pl.lit(0, pl.Int64))
@@ -98,7 +100,13 @@ def typed(rows: pl.DataFrame, mark: type[Timed]) -> tuple[list[pl.DataFrame], li
             kind = of_kind["kind"][0]
             if kind in HOST_API and "bytes" in of_kind.columns:
                 copies.append(_hip_copies(of_kind))
-            frames.append(_on_device(of_kind) if kind in _ON_DEVICE else _on_host(of_kind))
+            if kind not in ON_DEVICE:
+                frames.append(_on_host(of_kind))
+            else:
+                frame = _on_device(of_kind)
+                # A begin finds its end on the thread.
+                is_half = issubclass(mark, (Begin, End))
+                frames.append(frame if is_half else frame.drop("thread"))
     return frames, copies
 
 
@@ -143,7 +151,7 @@ def _on_device(rows: pl.DataFrame) -> pl.DataFrame:
         rows = rows.with_columns(copy_kind=_copy_kind("copy_argument" in rows.columns))
     if kind not in ("memcpy", "memset"):
         rows = rows.drop("bytes", strict=False)
-    return _with_types(rows.drop("thread"))
+    return _with_types(rows)
 
 
 def _copy_kind(has_argument: bool) -> pl.Expr:
