@@ -13,7 +13,8 @@ from typing import Any
 
 import polars as pl
 
-_LARGEST_US = 9_223_372_036_854_774  # in Int64 nanoseconds, rounding included
+_BEYOND_US = 9_223_372_036_854_775
+"""From here on, nanoseconds can be beyond Int64."""
 
 _PRECISE_US = 2**43
 """Below this, floats lie closer together than nanoseconds."""
@@ -37,7 +38,7 @@ def nanoseconds(microseconds: Sequence[Any]) -> pl.Series:
     for kind in (pl.Float64, pl.Int64) if _first(microseconds) is float else (pl.Int64, pl.Float64):
         try:
             values = pl.Series(microseconds, dtype=kind, strict=True)
-        except (TypeError, OverflowError):
+        except (TypeError, OverflowError, ValueError):
             continue
         return _of_whole(values) if kind is pl.Int64 else _of_floats(values)
     return _mixed(microseconds)
@@ -48,7 +49,7 @@ def _first(values: Sequence[Any]) -> type | None:
 
 
 def _of_whole(values: pl.Series) -> pl.Series:
-    fits = values.abs() <= _LARGEST_US
+    fits = values.is_between(-_BEYOND_US, _BEYOND_US, closed="none")
     return (values if fits.all() else values.set(~fits, None)) * 1000
 
 
@@ -85,7 +86,7 @@ def nanoseconds_of_text(microseconds: Sequence[str | None]) -> pl.Series:
     rounded = exact.cast(pl.Decimal(38, 3))
     found = (rounded * 1000).cast(pl.Int64, strict=False)
     unread = exact.is_null() & text.is_not_null()
-    unusual = ((rounded != exact) | (exact.abs() > _LARGEST_US)).fill_null(False) | unread
+    unusual = ((rounded != exact) | (exact.abs() >= _BEYOND_US)).fill_null(False) | unread
     places = unusual.arg_true()
     if places.is_empty():
         return found
@@ -97,6 +98,6 @@ def _unusual(text: str) -> int | None:
         value = Decimal(text)
     except InvalidOperation:
         return None
-    if not value.is_finite() or abs(value) > _LARGEST_US:
+    if not value.is_finite() or abs(value) >= _BEYOND_US:
         return None
     return int(value.quantize(Decimal("0.001"), rounding=ROUND_HALF_UP).scaleb(3))
