@@ -28,7 +28,7 @@ def around_in(outer: pl.DataFrame, host_events: pl.DataFrame) -> pl.Series:
     Both are in order of `event_id`, and no event is in both. The result, `outer_id`, has a value
     for each host event: null where there is none, or where one of them has no duration.
     """
-    outer = nest(_eventful(outer, host_events))
+    outer = nest(_eventful(outer.select(INTERVAL), host_events))
     ids, ends = outer["event_id"], outer["start_ns"] + outer["dur_ns"]
     parents = ids.search_sorted(outer["parent_id"]).set(outer["parent_id"].is_null(), None)
     # The last that began before an event is the innermost around it, or one around that one is.

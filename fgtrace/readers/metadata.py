@@ -86,10 +86,10 @@ def read_metadata(text: bytes) -> Metadata | None:
     """Read what stands around the list of events; None where it cannot be read."""
     if not text:
         return Metadata()
-    for candidate in (text, repaired(text)):
+    for candidate in (bytes, repaired):
         try:
-            return msgspec.json.decode(candidate, type=Metadata)
-        except msgspec.DecodeError:
+            return msgspec.json.decode(candidate(text), type=Metadata)
+        except (msgspec.DecodeError, RecursionError):
             continue
     return None
 
