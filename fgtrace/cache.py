@@ -146,16 +146,14 @@ def store(key: Key, trace: Trace, places: pl.LazyFrame) -> None:
 
 def entries() -> list[Entry]:
     """List what is kept, what was used last first."""
-    home = _usable_home()
-    folders = [] if home is None else [f for f in home.iterdir() if _NAME.fullmatch(f.name)]
+    folders = [folder for folder in _folders() if _NAME.fullmatch(folder.name)]
     found = [entry for entry in map(_entry, folders) if entry is not None]
     return sorted(found, key=lambda entry: (-entry.used, entry.folder))
 
 
 def clear() -> None:
     """Remove all entries, and what was left of some."""
-    home = _usable_home()
-    for folder in [] if home is None else list(home.iterdir()):
+    for folder in _folders():
         _remove(folder)
 
 
@@ -177,6 +175,14 @@ def _usable_home() -> Path | None:
     # Whoever can write to it decides what traces say.
     is_ours = status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return home if is_ours else None
+
+
+def _folders() -> list[Path]:
+    home = _usable_home()
+    try:
+        return [] if home is None else list(home.iterdir())
+    except OSError:
+        return []
 
 
 def _tidy(home: Path, kept: Key) -> None:

@@ -25,6 +25,7 @@ _PIECE = 512
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_ZSTD_WINDOW = 1 << 31  # what `zstd --long=31` asks for; the memory is taken only then
 _ZSTD_SKIPPED = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))
 _NOT_READ = {
     b"BZh": "bzip2",
@@ -59,7 +60,11 @@ class _Coding(NamedTuple):
 
 _CODINGS = (
     _Coding("gzip", (_GZIP,), lambda: isal_zlib.decompressobj(wbits=31)),
-    _Coding("zstd", (_ZSTD, *_ZSTD_SKIPPED), lambda: zstandard.ZstdDecompressor().decompressobj()),
+    _Coding(
+        "zstd",
+        (_ZSTD, *_ZSTD_SKIPPED),
+        lambda: zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj(),
+    ),
 )
 # isal's stub says that its error is an instance.
 _BROKEN: tuple[type[Exception], ...] = (isal_zlib.error, zstandard.ZstdError)  # type: ignore[assignment]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
-import os
-import shutil
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Any
 
 import polars as pl
 
@@ -36,14 +33,15 @@ _SAMPLED = 64
 class Order:
     """Collects rows in the order of the file and gives them back in the order of time.
 
-    What is too much for memory goes to files in a private temporary folder, which is removed when
-    the process ends.
+    What is too much for memory goes to temporary files: rows that wait to a private folder that
+    goes with the order, rows in order to files without a name that go with their frame.
     """
 
     def __init__(self) -> None:
         self._waiting: list[pl.DataFrame] = []
         self._in_memory = 0
         self._files: list[_Stored] = []
+        self._folder: TemporaryDirectory[str] | None = None
 
     def add(self, rows: pl.DataFrame) -> None:
         """Take some rows of one part, with columns of `TYPED`. All of them have a start."""
@@ -56,9 +54,17 @@ class Order:
             alike: defaultdict[tuple[Any, ...], list[pl.DataFrame]] = defaultdict(list)
             for waiting in self._waiting:
                 alike[waiting["part"][0], *waiting.columns].append(waiting)
-            self._files += [_Stored.in_file(pl.concat(frames)) for frames in alike.values()]
+            self._files += [self._in_file(pl.concat(frames)) for frames in alike.values()]
             self._waiting.clear()
             self._in_memory = 0
+
+    def _in_file(self, rows: pl.DataFrame) -> _Stored:
+        with _disk():
+            if self._folder is None:
+                self._folder = TemporaryDirectory(prefix="fgtrace-")
+            path = Path(self._folder.name) / f"{len(self._files)}-{rows['place'][0]}.arrow"
+            rows.write_ipc(path)
+        return replace(_Stored.in_memory(rows), rows=pl.scan_ipc(path, glob=False))
 
     def numbered(
         self, patches: Sequence[pl.DataFrame], ranks: Sequence[int | None]
@@ -68,7 +74,7 @@ class Order:
         A patch has `place` and columns that replace those of the row; the order is that of the
         recorded times all the same. `ranks` has the rank of each part.
         """
-        written: list[Path] = []
+        written: list[IO[bytes]] = []
         events = NUMBERED.to_frame()
         first = 0
         for batch, is_all in self._batches():
@@ -78,10 +84,13 @@ class Order:
             rank = pl.lit(ranks[rows["part"][0]], pl.Int32)
             events = rows.with_columns(rank=rank).select(NUMBERED.names())
             if not is_all:
-                written.append(_write(events))
-        for stored in self._files:
-            stored.remove()
-        return pl.scan_ipc(written, glob=False) if written else events.lazy()
+                with _disk():
+                    written.append(TemporaryFile(prefix="fgtrace-"))  # noqa: SIM115 (the frame's)
+                    events.write_ipc(written[-1])
+                    written[-1].seek(0)
+        if self._folder is not None:
+            self._folder.cleanup()
+        return pl.scan_ipc(written) if written else events.lazy()
 
     def _batches(self) -> Iterator[tuple[pl.DataFrame, bool]]:
         """Give rows in order, as many at once as fit well into memory, and whether it is all."""
@@ -110,7 +119,6 @@ class _Stored:
     latest: int
     starts: pl.Series
     """One in so many of `start_ns`."""
-    path: Path | None = None
 
     @classmethod
     def in_memory(cls, rows: pl.DataFrame) -> _Stored:
@@ -118,17 +126,6 @@ class _Stored:
         starts = rows["start_ns"]
         earliest, latest = rows.select(first=starts.min(), last=starts.max()).row(0)
         return cls(rows.lazy(), rows["part"][0], earliest, latest, starts.gather_every(_SAMPLED))
-
-    @classmethod
-    def in_file(cls, rows: pl.DataFrame) -> _Stored:
-        """Write rows to a file."""
-        path = _write(rows)
-        return replace(cls.in_memory(rows), rows=pl.scan_ipc(path, glob=False), path=path)
-
-    def remove(self) -> None:
-        """Remove the file."""
-        if self.path is not None:
-            self.path.unlink()
 
     def between(self, low: int | None, high: int | None) -> pl.DataFrame | None:
         """Give the rows that start from `low` on and before `high`, if there can be some."""
@@ -156,22 +153,13 @@ def _patched(rows: pl.DataFrame, patches: Sequence[pl.DataFrame]) -> pl.DataFram
     return rows
 
 
-def _write(rows: pl.DataFrame) -> Path:
+@contextmanager
+def _disk() -> Iterator[None]:
     try:
-        descriptor, name = tempfile.mkstemp(suffix=".arrow", dir=_scratch_folder())
-        os.close(descriptor)
-        rows.write_ipc(name)
+        yield
     except (OSError, pl.exceptions.PolarsError) as error:
         raise unreadable(
             f"temporary files cannot be written: {getattr(error, 'strerror', None) or error}",
             hint="set TMPDIR to a folder with room for half of the trace's size",
             kind="unreadable",
         ) from None
-    return Path(name)
-
-
-@cache
-def _scratch_folder() -> str:
-    folder = tempfile.mkdtemp(prefix="fgtrace-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder

@@ -262,3 +262,11 @@ print(sum(sizes), max(sizes), peak() - before)
     assert total == 80 * BLOCK
     assert largest <= 3 * BLOCK
     assert grown < 150  # of 640 MiB
+
+
+def test_zstd_with_the_largest_window_is_read(tmp_path):
+    path = tmp_path / "long.zst"
+    parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=31)
+    path.write_bytes(zstandard.ZstdCompressor(compression_params=parameters).compress(b"[{}]" * 99))
+    with open_input(path) as source:
+        assert b"".join(source.blocks()) == b"[{}]" * 99
