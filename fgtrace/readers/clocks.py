@@ -108,9 +108,11 @@ def _cut(device: pl.DataFrame) -> pl.DataFrame:
         return rows
     inside = pl.repeat(0, rows.height, dtype=pl.UInt32, eager=True)
     for ahead in range(1, _LOOK_AHEAD + 1):
-        later = ordered[(rows["row"] + ahead).clip(upper_bound=ordered.height - 1)]
+        at = rows["row"] + ahead
+        later = ordered[at.clip(upper_bound=ordered.height - 1)]
         same = (
-            rows["part"].eq_missing(later["part"])
+            (at < ordered.height)
+            & rows["part"].eq_missing(later["part"])
             & rows["device"].eq_missing(later["device"])
             & rows["stream"].eq_missing(later["stream"])
         )

@@ -13,6 +13,8 @@ from fgtrace.readers.values import CUT_OFF, event_end, members_end, value_end
 _EVENTS = re.compile(rb'"traceEvents"\s*+:\s*+\[')
 """The list of events begins. Inside of a string its quotes would be escaped."""
 
+_TELLS = re.compile(rb'("traceEvents")\s*+:\s*+\[|"ph"\s*+:')
+
 _BETWEEN = re.compile(rb'\}\s*+,\s*+(?=\{\s*+")')
 """Between two events; between nested objects too, and inside of strings."""
 
@@ -128,7 +130,7 @@ class Pieces:
         if document and (document >= _MOST_DOCUMENTS or not self._buffer.startswith((b"{", b"["))):
             self._skip_stray()
             return False
-        if self._buffer.startswith(b"["):
+        if self._buffer.startswith(b"[") and self._is_bare():
             self._take(1)
             self.metadata.append(b"")
             return True
@@ -140,6 +142,13 @@ class Pieces:
                 return False
         self.metadata.append(self._take(found.end())[: found.start()])
         return True
+
+    def _is_bare(self) -> bool:
+        """Tell a list of events from a document with a bracket before it."""
+        while (told := _TELLS.search(self._buffer)) is None:
+            if len(self._buffer) > _MOST_METADATA or not self._more():
+                return True
+        return told[1] is None
 
     def _skip_stray(self) -> None:
         self.stray += len(self._buffer)
