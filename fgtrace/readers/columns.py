@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from fgtrace.readers.events import Run
-from fgtrace.readers.marks import AnyMark, Args, Complete, Timed, Unknown
+from fgtrace.readers.marks import UNDERSTOOD, AnyMark, Args, Complete, Timed, Unknown
 from fgtrace.readers.times import ImpreciseError, nanoseconds, nanoseconds_of_text
 
 PYTHON = "python_function"
@@ -42,7 +42,11 @@ def columns_of(run: Run[AnyMark], first: int) -> Columns:
     columns = Columns()
     for kind in set(types):
         if kind is Unknown:
-            columns.phases.update(str(mark.ph) for mark in run.events if type(mark) is Unknown)
+            # Where the phase is a known one, it was another one before.
+            columns.phases.update(
+                f"{phase}, twice" if phase in UNDERSTOOD else phase
+                for phase in (str(mark.ph) for mark in run.events if type(mark) is Unknown)
+            )
             continue
         columns.phases[str(run.events[types.index(kind)].ph)] += types.count(kind)
         if not issubclass(kind, Timed):
