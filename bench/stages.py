@@ -1,13 +1,11 @@
 """Where the reader's CPU goes: `python -m bench.stages FILE`.
 
 Every few milliseconds of CPU, what was used since is charged to the function of fgtrace that runs,
-or waits, in the main thread: a call into compiled code is its caller's. Processes that the reader
-starts are one line; a file of up to some hundred megabytes is read without.
+or waits, in the main thread: a call into compiled code is its caller's.
 """
 
 from __future__ import annotations
 
-import resource
 import signal
 import sys
 import time
@@ -54,8 +52,6 @@ def main() -> None:
     signal.setitimer(signal.ITIMER_PROF, _EVERY_S, _EVERY_S)
     fgtrace(path)
     signal.setitimer(signal.ITIMER_PROF, 0)
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    sampler.spent_s["processes it started"] = children.ru_utime + children.ru_stime
     gigabytes = path.stat().st_size / 1e9
     total_s = sum(sampler.spent_s.values())
     print("| function | CPU s | CPU s a GB | share |", "|---|--:|--:|--:|", sep="\n")

@@ -26,8 +26,9 @@ from fgtrace.frames.store import MANIFEST, load_run
 from fgtrace.frames.trace import LAZY_FRAMES, Trace
 from fgtrace.readers.detect import KINETO, Format, recognise
 from fgtrace.readers.inputs import Input, Progress, not_readable, open_input, unreadable
-from fgtrace.readers.kineto import attributes_when_asked, read_kineto
+from fgtrace.readers.kineto import attributes_when_asked, file_state, read_kineto
 from fgtrace.readers.recorded import PartSource, Recorded
+from fgtrace.units import printable
 
 RUN_SUFFIX = ".fgtrace"
 STDIN = "-"
@@ -90,13 +91,14 @@ def open_trace(
 
 
 def _open_cached(path: Path, how: _How) -> Trace:
+    state = file_state(path)
     key = key_of(path, raw_times=how.raw_times)
     if key is None:
         return _open_file(path, str(path), how)
     if (found := load(key)) is None:
         return _open_file(path, str(path), how, key)
     trace, places = found
-    attributes = attributes_when_asked(path, places)
+    attributes = attributes_when_asked(path, state, places)
     return trace.having(
         launch_attributes=attributes.of_launches, op_attributes=attributes.of_operators
     )
@@ -111,7 +113,7 @@ def _open_file(path: Path, name: str, how: _How, key: Key | None = None) -> Trac
         if known is None or known.name not in READERS:
             raise _foreign(source, known)
         recorded = READERS[known.name](source, path, how)
-    short = PurePath(name).name
+    short = printable(PurePath(name).name)
     part = PartSource(recorded, short)
     trace = analysed([part], source=short, provenance=recorded.provenance)
     if key is not None:
@@ -217,7 +219,7 @@ def _open_folder(folder: Path, how: _How) -> Trace:
         raise found.lost[0][1] if found.lost else _no_recordings(folder, found.others)
     return analysed(
         found.parts,
-        source=folder.resolve().name,
+        source=printable(folder.resolve().name),
         provenance=found.parts[0].recorded.provenance,
         notes=_folder_notes(found),
     )
@@ -253,7 +255,9 @@ def _open_part(file: Path, found: _Contents, how: _How) -> None:
             if known is None or known.name not in READERS:
                 found.others.append(f"{file.name} ({known.name})" if known else file.name)
                 return
-            found.parts.append(PartSource(READERS[known.name](source, file, how), file.name))
+            found.parts.append(
+                PartSource(READERS[known.name](source, file, how), printable(file.name))
+            )
     except FgtraceError as error:
         if known is None:
             found.unopened.append((file.name, error))

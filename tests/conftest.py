@@ -9,6 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("fgtrace", deadline=None)
+settings.load_profile("fgtrace")
 
 BASE_NS = 4_812_000_000_000_000  # a real clock: its microseconds do not fit a float exactly
 

@@ -464,3 +464,83 @@ print([name for name in heavy if name in sys.modules])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout.strip() == "[]"
+
+
+def read_text(folder, *documents):
+    path = folder / "trace.json"
+    path.write_text("".join(f'{{"traceEvents": [{", ".join(texts)}]}}' for texts in documents))
+    return open_trace(path)
+
+
+def kernel_text(name, start_us, dur_us, correlation=1):
+    args = f'{{"device": 0, "stream": 7, "correlation": {correlation}}}'
+    return (
+        f'{{"ph": "X", "cat": "kernel", "name": "{name}", "pid": 0, "tid": 7, "ts": {start_us}, '
+        f'"dur": {dur_us}, "args": {args}}}'
+    )
+
+
+def test_one_later_launch_inside_of_a_kernel_proves_nothing_wrong(tmp_path):
+    inside = read_text(tmp_path, [kernel_text("a", 0, 10_000), kernel_text("b", 5000, 1000, 2)])
+    assert inside.device_work["dur_ns"].to_list() == [10_000_000, 1_000_000]
+
+
+def test_the_clock_of_one_document_is_no_measure_of_another_s(tmp_path):
+    many = [kernel_text("a", place, 1, place) for place in range(1000)]
+    few = [kernel_text("b", 10**10 + place, 1, place) for place in range(5)]
+    host = ['{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 0, "dur": 1}']
+    opened = read_text(tmp_path, many, few, host)
+    assert opened.device_work["start_ns"].null_count() == 0
+    assert "clock-outlier" not in opened.notes["kind"]
+
+
+@pytest.mark.parametrize("end_category", ["kernel", None])
+def test_begin_and_end_of_device_work_find_each_other_on_their_stream(tmp_path, end_category):
+    marks = [("B", 0, 7), ("B", 1, 8), ("E", 10, 7), ("E", 20, 8)]
+    categories = {"B": "kernel", "E": end_category}
+    texts = [
+        json.dumps(
+            {"ph": phase, "cat": categories[phase], "name": "k", "pid": 0, "tid": stream, "ts": ts}
+        )
+        for phase, ts, stream in marks
+    ]
+    work = read_text(tmp_path, texts).events.collect()
+    assert work.select("stream", "dur_ns").rows() == [(7, 10_000), (8, 19_000)]
+    assert work["thread"].to_list() == [None, None]
+
+
+@pytest.mark.parametrize("key", ["cat", "name", "pid", "tid", "ts", "dur"])
+@pytest.mark.parametrize(
+    "value", ["[" * 900 + "]" * 900, '{"a": [1]}', "9" * 50], ids=["list", "object", "number"]
+)
+def test_what_no_column_can_hold_is_missing_and_costs_nothing(tmp_path, key, value):
+    members = {"cat": '"cpu_op"', "name": '"x"', "pid": "1", "tid": "1", "ts": "0", "dur": "1"}
+    texts = [
+        "{" + ", ".join(f'"{name}": {text}' for name, text in one.items()) + ', "ph": "X"}'
+        for one in (members | {key: value}, members | {"name": '"other"'})
+    ]
+    events = read_text(tmp_path, texts).events.collect()
+    assert "other" in events["name"]
+    assert events.height == (1 if key == "ts" else 2)
+
+
+def test_metadata_that_is_nested_too_deep_is_a_note(tmp_path):
+    path = tmp_path / "trace.json"
+    event = '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 1, "tid": 1, "ts": 0, "dur": 1}'
+    path.write_text(f'{{"a": {"[" * 5000}{"]" * 5000}, "traceEvents": [{event}]}}')
+    opened = open_trace(path)
+    assert opened.events.collect().height == 1
+    assert "metadata-not-read" in opened.notes["kind"]
+
+
+def test_a_file_whose_name_is_no_text_is_opened(trace):
+    path = trace.op("aten::add", 0, 10).write(os.fsdecode(b"\xff.json"))
+    assert open_trace(path).source == r"\udcff.json"
+    assert open_trace(path.parent).parts["source"].to_list() == [r"\udcff.json"]
+
+
+def test_attributes_of_a_file_that_changed_while_it_was_read_are_refused(trace):
+    path = trace.kernel("k", 0, 100, 10).write()
+    opened = open_trace(path, lambda *_: os.utime(path, ns=(0, 1)), cache=False)
+    with pytest.raises(Exception, match="no longer the file"):
+        opened.launch_attributes.collect()

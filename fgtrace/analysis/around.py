@@ -12,8 +12,8 @@ THREAD = ("part", "process", "thread")
 INTERVAL = ("event_id", "kind", *THREAD, "start_ns", "dur_ns")
 """What tells which event is around another."""
 
-# A process or thread that the file leaves out is one of its own; nulls would not join.
-_TRACK = (pl.col("part"), pl.col("process", "thread").to_physical().fill_null(2**32 - 1))
+TRACK = (pl.col("part"), pl.col("process", "thread").to_physical().fill_null(2**32 - 1))
+"""`THREAD` as numbers, to join by: one that the file leaves out is one of its own."""
 
 
 def around(trace: Trace, kind: str, host_events: pl.DataFrame) -> pl.Series:
@@ -28,7 +28,7 @@ def around_in(outer: pl.DataFrame, host_events: pl.DataFrame) -> pl.Series:
     Both are in order of `event_id`, and no event is in both. The result, `outer_id`, has a value
     for each host event: null where there is none, or where one of them has no duration.
     """
-    outer = nest(_eventful(outer, host_events))
+    outer = nest(_eventful(outer.select(INTERVAL), host_events))
     ids, ends = outer["event_id"], outer["start_ns"] + outer["dur_ns"]
     parents = ids.search_sorted(outer["parent_id"]).set(outer["parent_id"].is_null(), None)
     # The last that began before an event is the innermost around it, or one around that one is.
@@ -36,14 +36,14 @@ def around_in(outer: pl.DataFrame, host_events: pl.DataFrame) -> pl.Series:
         host_events.lazy()
         .select(
             "event_id",
-            *_TRACK,
+            *TRACK,
             start="start_ns",
             end=pl.col("start_ns") + pl.col("dur_ns"),
             place=pl.int_range(pl.len()),
         )
         .drop_nulls("end")
         .join_asof(
-            outer.lazy().select("event_id", *_TRACK, at=pl.int_range(pl.len())),
+            outer.lazy().select("event_id", *TRACK, at=pl.int_range(pl.len())),
             on="event_id",
             by=THREAD,
             check_sortedness=False,

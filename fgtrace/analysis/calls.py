@@ -128,7 +128,7 @@ def owning_calls(trace: Trace, host_events: pl.DataFrame) -> pl.DataFrame:
     on_thread = host_events.select("event_id", call_id=around_in(ranges, host_events))
     threads = ranges.select(THREAD).unique()
     elsewhere = (
-        host_events.join(threads, on=THREAD, how="anti")
+        host_events.join(threads, on=THREAD, how="anti", nulls_equal=True)
         .sort("start_ns", "event_id")
         .join_asof(
             ranges.sort("start_ns", "event_id").select(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.around import names_of
+from fgtrace.analysis.around import THREAD, TRACK, names_of
 from fgtrace.analysis.intervals import outermost
 from fgtrace.analysis.links import launches
 from fgtrace.analysis.names import matching
@@ -70,13 +70,12 @@ def readbacks(
     `waited` are the trace's `launches` and `syncs`, for who has them.
     """
     copies = _copies(trace, pl.col("copy_kind") == "DtoH")
-    thread = ["part", "process", "thread"]
     launched = launches(trace) if launched is None else launched
-    next_launch = launched.select(*thread, "start_ns", next_launch_ns="start_ns")
+    next_launch = launched.select(*TRACK, "start_ns", next_launch_ns="start_ns")
     first_sync = (
         (syncs(trace) if waited is None else waited)
         .select(
-            *thread,
+            *TRACK,
             sync_event_id="event_id",
             sync_start_ns="start_ns",
             sync_end_ns=pl.col("start_ns") + pl.col("dur_ns"),
@@ -94,7 +93,7 @@ def readbacks(
         .join_asof(
             next_launch,
             on="start_ns",
-            by=thread,
+            by=THREAD,
             strategy="forward",
             allow_exact_matches=False,
             check_sortedness=False,
@@ -108,7 +107,7 @@ def readbacks(
             first_sync,
             left_on="needed_until_ns",
             right_on="sync_end_ns",
-            by=thread,
+            by=THREAD,
             strategy="forward",
             check_sortedness=False,
         )
@@ -144,9 +143,7 @@ def _copies(trace: Trace, wanted: pl.Expr | bool = True) -> pl.DataFrame:
     links = trace.links.join(copies, on="device_event_id", how="semi")
     api = trace.api_calls.join(links, left_on="event_id", right_on="launch_event_id", how="semi")
     api = api.select(
-        "part",
-        "process",
-        "thread",
+        *TRACK,
         "start_ns",
         "dur_ns",
         launch_event_id="event_id",

@@ -13,7 +13,7 @@ _NEVER = 2**63
 def nest(events: pl.DataFrame) -> pl.DataFrame:
     """Add `depth` and `parent_id` of host events, from the intervals on their thread.
 
-    `parent_id` (UInt32) is the `event_id` of the innermost enclosing event, `depth` (UInt16) the
+    `parent_id` (UInt32) is the `event_id` of the innermost enclosing event, `depth` (UInt32) the
     number of those around. Events that cross each other enclose neither. Of two equal intervals the
     one with the smaller `event_id` is the outer one; no event encloses one that starts where it
     ends. Other kinds, and events without a duration, have nulls.
@@ -44,7 +44,7 @@ def nest(events: pl.DataFrame) -> pl.DataFrame:
         _scan(track, parents, depths)
     nested = ordered.select(
         "event_id",
-        depth=pl.Series(depths, dtype=pl.UInt16),
+        depth=pl.Series(depths, dtype=pl.UInt32),
         parent_id=pl.Series(parents, dtype=pl.UInt32),
     )
     return events.join(nested, on="event_id", how="left", maintain_order="left")

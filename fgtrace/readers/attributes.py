@@ -47,12 +47,12 @@ Mark = TypeVar("Mark", _Launched, _Called)
 
 
 def read_launches(source: Input, places: pl.DataFrame) -> pl.DataFrame:
-    """Read `LAUNCH_ATTRIBUTES`; `places` has the `place` and `event_id` of every kernel."""
+    """Read `LAUNCH_ATTRIBUTES`; `places` has the `place` and `event_id` of every kernel, sorted."""
     return _read(source, places, _Launched, _launches, LAUNCH_ATTRIBUTES)
 
 
 def read_calls(source: Input, places: pl.DataFrame) -> pl.DataFrame:
-    """Read `OP_ATTRIBUTES`; `places` has the `place` and `event_id` of every operator."""
+    """Read `OP_ATTRIBUTES`; `places` has the `place` and `event_id` of every operator, sorted."""
     return _read(source, places, _Called, _calls, OP_ATTRIBUTES)
 
 
@@ -64,9 +64,11 @@ def _read(
     schema: pl.Schema,
 ) -> pl.DataFrame:
     frames = [schema.to_frame()]
+    place_of = places["place"]
     first = 0
     for run in EventStream[Mark](source, mark, mark):
-        here = places.filter(pl.col("place").is_between(first, first + len(run.events) - 1))
+        end = first + len(run.events)
+        here = places[place_of.search_sorted(first) : place_of.search_sorted(end)]
         args = [run.events[place - first].args for place in here["place"].to_list()]
         taken = [arg if isinstance(arg, msgspec.Struct) else None for arg in args]
         found = [arg is not None for arg in taken]
@@ -76,7 +78,7 @@ def _read(
             .filter(pl.any_horizontal(pl.exclude("event_id").is_not_null()))
             .cast(schema, strict=False)
         )
-        first += len(run.events)
+        first = end
     return pl.concat(frames).sort("event_id")
 
 

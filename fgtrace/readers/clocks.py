@@ -25,8 +25,8 @@ def corrected_times(device: pl.DataFrame, host: pl.DataFrame) -> tuple[pl.DataFr
     - zero-timestamp: start and duration are 0, as in a record that was never filled in. Both
       become null.
     - clock-outlier: a start over a minute outside of the time in which anything happened on the
-      host or, where nothing of the host was recorded, of up to 1 % of the rows that lie a minute
-      and ten times the length of the rest away from it. Both times become null.
+      host or, in a part without host events, of up to 1 % of the rows that lie a minute and ten
+      times the length of the rest away from it. Both times become null.
     - impossible-duration: on one stream, two or more later launches' work began and ended inside
       of a row, and it reaches over a millisecond into the first of them. It ends where that began.
 
@@ -67,10 +67,15 @@ def _note(kind: str, rows: pl.DataFrame, what: str) -> list[Note]:
 
 def _far(device: pl.DataFrame, host: pl.DataFrame) -> pl.DataFrame:
     start = pl.col("start_ns")
-    if not host.is_empty():
-        outside = (start < pl.col("first_ns") - _FAR_NS) | (start > pl.col("last_ns") + _FAR_NS)
-        spans = device.lazy().join(host.lazy(), on="part", how="left")
-        return spans.filter(outside).select(device.columns).collect()
+    outside = (start < pl.col("first_ns") - _FAR_NS) | (start > pl.col("last_ns") + _FAR_NS)
+    beside_host = device.join(host, on="part").filter(outside).select(device.columns)
+    alone = device.join(host, on="part", how="anti")
+    # Each part has its own clock.
+    return pl.concat([beside_host, *map(_far_from_the_rest, alone.partition_by("part"))])
+
+
+def _far_from_the_rest(device: pl.DataFrame) -> pl.DataFrame:
+    start = pl.col("start_ns")
     few = max(device.height // 100, 1)
     if device.height <= 2 * few:
         return device.clear()
@@ -106,17 +111,17 @@ def _cut(device: pl.DataFrame) -> pl.DataFrame:
     )
     if rows.is_empty():
         return rows
+    last = ordered.height - 1
     inside = pl.repeat(0, rows.height, dtype=pl.UInt32, eager=True)
     for ahead in range(1, _LOOK_AHEAD + 1):
-        at = rows["row"] + ahead
-        later = ordered[at.clip(upper_bound=ordered.height - 1)]
+        exists = rows["row"] + ahead <= last
+        later = ordered[(rows["row"] + ahead).clip(upper_bound=last)]
         same = (
-            (at < ordered.height)
-            & rows["part"].eq_missing(later["part"])
+            rows["part"].eq_missing(later["part"])
             & rows["device"].eq_missing(later["device"])
             & rows["stream"].eq_missing(later["stream"])
         )
         # A graph's kernels may really run beside each other.
         other = rows["correlation"].ne_missing(later["correlation"])
-        inside += (same & other & (later["end_ns"] <= rows["end_ns"])).cast(pl.UInt32)
+        inside += (exists & same & other & (later["end_ns"] <= rows["end_ns"])).cast(pl.UInt32)
     return rows.filter(inside >= _ENOUGH)

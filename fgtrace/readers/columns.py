@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from fgtrace.readers.events import Run
-from fgtrace.readers.marks import UNDERSTOOD, AnyMark, Args, Complete, Timed, Unknown
+from fgtrace.readers.marks import UNDERSTOOD, AnyMark, Args, Complete, Timed, Unknown, Value
 from fgtrace.readers.times import ImpreciseError, nanoseconds, nanoseconds_of_text
 
 PYTHON = "python_function"
@@ -40,12 +40,12 @@ def columns_of(run: Run[AnyMark], first: int) -> Columns:
     """
     types = list(map(type, run.events))
     columns = Columns()
-    for kind in set(types):
+    for kind in dict.fromkeys(types):
         if kind is Unknown:
             # Where the phase is a known one, it was another one before.
             columns.phases.update(
                 f"{phase}, twice" if phase in UNDERSTOOD else phase
-                for phase in (str(mark.ph) for mark in run.events if type(mark) is Unknown)
+                for phase in (str(_text(mark.ph)) for mark in run.events if type(mark) is Unknown)
             )
             continue
         columns.phases[str(run.events[types.index(kind)].ph)] += types.count(kind)
@@ -126,17 +126,20 @@ def _argument_columns(args: Sequence[Args]) -> dict[str, pl.Series]:
 def _texts(values: Sequence[Any]) -> pl.Series:
     try:
         return pl.Series(values, dtype=pl.String, strict=True)
-    except TypeError:
-        return pl.Series([None if v is None else str(v) for v in values], dtype=pl.String)
+    except (TypeError, OverflowError, ValueError):
+        return pl.Series(list(map(_text, values)), dtype=pl.String)
+
+
+def _text(value: Value) -> str | None:
+    return str(value) if isinstance(value, (str, int, float)) else None
 
 
 def _labels(values: Sequence[Any]) -> pl.Series:
     """Make categories of numbers and words."""
     try:
         numbers = pl.Series(values, dtype=pl.Int64, strict=True)
-    except (TypeError, OverflowError):
-        words = [None if value is None else str(value) for value in values]
-        return pl.Series(words, dtype=pl.String).cast(pl.Categorical)
+    except (TypeError, OverflowError, ValueError):
+        return pl.Series(list(map(_text, values)), dtype=pl.String).cast(pl.Categorical)
     # They are few, and making text of each takes as long as reading it did.
     distinct = numbers.unique()
     return numbers.replace_strict(distinct, distinct.cast(pl.String).cast(pl.Categorical))
@@ -145,7 +148,7 @@ def _labels(values: Sequence[Any]) -> pl.Series:
 def _integers(values: Sequence[Any]) -> pl.Series:
     try:
         return pl.Series(values, dtype=pl.Int64, strict=True)
-    except (TypeError, OverflowError):
+    except (TypeError, OverflowError, ValueError):
         return pl.Series([_integer(value) for value in values], dtype=pl.Int64)
 
 

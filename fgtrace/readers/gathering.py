@@ -219,7 +219,8 @@ def _told(
 
 
 def _listed(counts: Counter[str]) -> str:
-    return f" ({', '.join(printable(name) for name, _ in counts.most_common(8))})"
+    most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:8]
+    return f" ({', '.join(printable(name) for name, _ in most)})"
 
 
 def _span(host: pl.DataFrame) -> pl.DataFrame:

@@ -77,7 +77,13 @@ def open_input(
     except OSError as error:
         raise not_readable(name, error) from None
     with file:
-        yield Input(file, name, status.st_size if stat.S_ISREG(status.st_mode) else 0, progress)
+        size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+        yield Input(file, name, size, progress, state=state_of(status))
+
+
+def state_of(status: os.stat_result) -> tuple[int, int]:
+    """Give what a file has another of once it was changed."""
+    return status.st_size, status.st_mtime_ns
 
 
 class Input:
@@ -88,9 +94,17 @@ class Input:
     """
 
     def __init__(
-        self, file: BinaryIO, name: str, size: int, progress: Progress | None = None
+        self,
+        file: BinaryIO,
+        name: str,
+        size: int,
+        progress: Progress | None = None,
+        *,
+        state: tuple[int, int] = (0, 0),
     ) -> None:
         self.name = name
+        self.state = state
+        """The file's `state_of` when it was opened."""
         self.size = size
         """Bytes as they are stored; 0 where they come from a pipe."""
         self.consumed = 0

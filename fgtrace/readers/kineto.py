@@ -15,7 +15,7 @@ from fgtrace.frames.schema import LAUNCH_ATTRIBUTES, OP_ATTRIBUTES
 from fgtrace.readers.attributes import read_calls, read_launches
 from fgtrace.readers.events import EventStream
 from fgtrace.readers.gathering import Gathering
-from fgtrace.readers.inputs import Input, open_input, unreadable
+from fgtrace.readers.inputs import Input, open_input, state_of, unreadable
 from fgtrace.readers.marks import MARKS, AnyMark, Unknown
 from fgtrace.readers.metadata import read_metadata
 from fgtrace.readers.recorded import Recorded
@@ -40,7 +40,7 @@ def read_kineto(source: Input, *, path: Path | None = None, raw_times: bool = Fa
     )
     if path is None:
         return recorded
-    attributes = attributes_when_asked(path, recorded.places)
+    attributes = attributes_when_asked(path, source.state, recorded.places)
     return replace(
         recorded, launch_attributes=attributes.of_launches, op_attributes=attributes.of_operators
     )
@@ -53,29 +53,28 @@ class Attributes(NamedTuple):
     of_operators: pl.LazyFrame
 
 
-def attributes_when_asked(path: Path, places: pl.LazyFrame) -> Attributes:
+def attributes_when_asked(path: Path, state: tuple[int, int], places: pl.LazyFrame) -> Attributes:
     """Give the attributes of a file's launches and operators; the file is read when they are.
 
-    `places` says which event is where (`Recorded.places`). If the file has changed by then, that is
-    an error of the kind `changed`.
+    `places` says which event is where (`Recorded.places`) in the file that had that `file_state`.
+    If it has another one by then, that is an error of the kind `changed`.
     """
     return Attributes(
-        _when_asked(path, places, "kernel", read_launches, LAUNCH_ATTRIBUTES),
-        _when_asked(path, places, "op", read_calls, OP_ATTRIBUTES),
+        _when_asked(path, state, places, "kernel", read_launches, LAUNCH_ATTRIBUTES),
+        _when_asked(path, state, places, "op", read_calls, OP_ATTRIBUTES),
     )
 
 
 def _when_asked(
     path: Path,
+    state: tuple[int, int],
     places: pl.LazyFrame,
     kind: str,
     read_attributes: Callable[[Input, pl.DataFrame], pl.DataFrame],
     schema: pl.Schema,
 ) -> pl.LazyFrame:
-    before = _state(path)
-
     def read() -> pl.DataFrame:
-        if _state(path) != before:
+        if file_state(path) != state:
             raise unreadable(
                 f"{path} is no longer the file that was read",
                 hint="open it again",
@@ -88,12 +87,12 @@ def _when_asked(
     return pl.defer(read, schema=schema)
 
 
-def _state(path: Path) -> tuple[int, int]:
+def file_state(path: Path) -> tuple[int, int]:
+    """Give the `state_of` a file; zeros where there is none."""
     try:
-        status = path.stat()
+        return state_of(path.stat())
     except OSError:
         return 0, 0
-    return status.st_size, status.st_mtime_ns
 
 
 @contextmanager

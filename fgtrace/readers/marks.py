@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, Union, cast
+from typing import Any, TypedDict, Union, cast
 
 import msgspec
+
+
+class _Object(TypedDict):
+    """An object where a plain value belongs."""
+
+
+class _List(msgspec.Struct, gc=False, array_like=True):
+    """A list where a plain value belongs."""
+
+
+# Nothing of either is taken: Polars takes time without bound for lists deep inside lists.
+Value = str | int | float | bool | _Object | _List | None
 
 
 class Args(msgspec.Struct, gc=False):
     """The arguments that are taken. Each was met as a number and as text."""
 
-    correlation: Any = None
-    external_id: Any = msgspec.field(default=None, name="External id")
-    old_external_id: Any = msgspec.field(default=None, name="external id")
-    device: Any = None
-    stream: Any = None
-    bytes: Any = None
-    kind: Any = None
+    correlation: Value = None
+    external_id: Value = msgspec.field(default=None, name="External id")
+    old_external_id: Value = msgspec.field(default=None, name="external id")
+    device: Value = None
+    stream: Value = None
+    bytes: Value = None
+    kind: Value = None
 
 
 class Mark(msgspec.Struct, gc=False, tag_field="ph"):
@@ -31,24 +43,24 @@ class Mark(msgspec.Struct, gc=False, tag_field="ph"):
 class Unknown(msgspec.Struct, gc=False):
     """What has no phase, or one that the format does not know."""
 
-    ph: Any = None
+    ph: Value = None
 
 
 class Timed(Mark, gc=False):
     """A mark with a place in time. Everything that is not named is skipped without being kept."""
 
-    cat: Any = None
-    name: Any = None
-    pid: Any = None
-    tid: Any = None
-    ts: Any = None
-    args: Args | list[Any] | str | int | float | bool | None = None
+    cat: Value = None
+    name: Value = None
+    pid: Value = None
+    tid: Value = None
+    ts: Value = None
+    args: Args | list[msgspec.Raw] | str | int | float | bool | None = None
 
 
 class Complete(Timed, gc=False, tag="X"):
     """An event with its duration."""
 
-    dur: Any = None
+    dur: Value = None
 
 
 class Begin(Timed, gc=False, tag="B"):

@@ -38,7 +38,7 @@ def nanoseconds(microseconds: Sequence[Any]) -> pl.Series:
     for kind in (pl.Float64, pl.Int64) if _first(microseconds) is float else (pl.Int64, pl.Float64):
         try:
             values = pl.Series(microseconds, dtype=kind, strict=True)
-        except (TypeError, OverflowError):
+        except (TypeError, OverflowError, ValueError):
             continue
         return _of_whole(values) if kind is pl.Int64 else _of_floats(values)
     return _mixed(microseconds)
@@ -49,7 +49,7 @@ def _first(values: Sequence[Any]) -> type | None:
 
 
 def _of_whole(values: pl.Series) -> pl.Series:
-    fits = values.abs() <= _LARGEST_US
+    fits = values.is_between(-_LARGEST_US, _LARGEST_US)
     return (values if fits.all() else values.set(~fits, None)) * 1000
 
 

@@ -144,3 +144,11 @@ def test_h200_calls_have_the_known_kernels_copies_and_readbacks(shared):
         assert counts.rows() == [expected], name
         if not name.startswith("abl"):
             assert report["left_out"].to_list() == [True, False, False, False, False], name
+
+
+def test_work_of_a_thread_that_the_file_leaves_out_counts_once(trace):
+    trace.range("fgtrace::call::c::r::0", 0, 100_000).kernel("k", 10_000, 20_000, 5000)
+    trace.readback(40_000, 50_000)
+    trace.lines = [line.replace('"tid": 1, ', "") for line in trace.lines]
+    calls = calls_report(open_trace(trace.write()))
+    assert calls.select("kernel_count", "copy_count", "readback_count").rows() == [(1, 1, 1)]

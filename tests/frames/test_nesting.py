@@ -95,3 +95,7 @@ def test_the_parent_agrees_with_looking_at_every_pair(rows):
         while (event_id := above[event_id]) is not None:
             depth -= 1
         assert depth == 0
+
+
+def test_nothing_is_too_deep():
+    assert nest(host(*[(0, 10)] * 70_000))["depth"].to_list() == list(range(70_000))
