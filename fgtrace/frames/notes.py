@@ -28,6 +28,7 @@ KINDS = {
     "launch-without-device-row": "launches own no device row although the device was recorded",
     "metadata-not-read": "what a file says about device and rank cannot be read",
     "missing-comma": "events that no comma divides were read as several",
+    "metadata-repaired": "what a file says about device and rank was damaged",
     "measured-compilation": "kernels were compiled or tuned inside a measured batch",
     "negative-duration": "events whose duration is below 0 have none",
     "no-calls": "no range marks the calls",

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from fgtrace.readers.events import Run
-from fgtrace.readers.marks import AnyMark, Args, Complete, Timed, Unknown, Value
+from fgtrace.readers.marks import UNDERSTOOD, AnyMark, Args, Complete, Timed, Unknown, Value
 from fgtrace.readers.times import ImpreciseError, nanoseconds, nanoseconds_of_text
 
 PYTHON = "python_function"
@@ -42,8 +42,10 @@ def columns_of(run: Run[AnyMark], first: int) -> Columns:
     columns = Columns()
     for kind in dict.fromkeys(types):
         if kind is Unknown:
+            # Where the phase is a known one, it was another one before.
             columns.phases.update(
-                str(_text(mark.ph)) for mark in run.events if type(mark) is Unknown
+                f"{phase}, twice" if phase in UNDERSTOOD else phase
+                for phase in (str(_text(mark.ph)) for mark in run.events if type(mark) is Unknown)
             )
             continue
         columns.phases[str(run.events[types.index(kind)].ph)] += types.count(kind)

@@ -21,7 +21,7 @@ from fgtrace.readers.columns import Group, columns_of
 from fgtrace.readers.events import Run
 from fgtrace.readers.kinds import HIP_COPIES, PROFILER_CATEGORY, TYPED, typed
 from fgtrace.readers.marks import UNDERSTOOD, AnyMark, Begin, End, Timed
-from fgtrace.readers.metadata import Metadata
+from fgtrace.readers.metadata import Metadata, RepairedMetadata
 from fgtrace.readers.ordering import Order
 from fgtrace.readers.pairs import paired
 from fgtrace.readers.recorded import Recorded, Tally
@@ -145,6 +145,11 @@ class Gathering:
             *_told("second-document", len(metadata) - 1, "documents after the first, each a part"),
             *_told("stray-text", stray, "bytes after the end of the trace, not read"),
             *_told("metadata-not-read", metadata.count(None), "documents without device and rank"),
+            *_told(
+                "metadata-repaired",
+                sum(isinstance(one, RepairedMetadata) for one in metadata),
+                "documents whose device and rank are read out of damaged text",
+            ),
             *self._notes(unbegun),
         ]
         patches = [_copy_patch(pl.concat(self._copies), pl.concat(self._hip))]

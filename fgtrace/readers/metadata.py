@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from fgtrace.frames.provenance import Device, Provenance
-from fgtrace.readers.repair import repaired
+from fgtrace.readers.repair import repairs
 
 _OPTIONS = ("record_shapes", "with_stack", "with_modules", "with_flops", "profile_memory")
 _PROPERTIES = (
@@ -82,13 +82,21 @@ class Metadata(msgspec.Struct, frozen=True):
         )
 
 
+class RepairedMetadata(Metadata, frozen=True):
+    """The same, out of text that is damaged."""
+
+
 def read_metadata(text: bytes) -> Metadata | None:
     """Read what stands around the list of events; None where it cannot be read."""
     if not text:
         return Metadata()
-    for candidate in (bytes, repaired):
+    try:
+        return msgspec.json.decode(text, type=Metadata)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    for repaired, _ in repairs(text):
         try:
-            return msgspec.json.decode(candidate(text), type=Metadata)
+            return msgspec.json.decode(repaired, type=RepairedMetadata)
         except (msgspec.DecodeError, RecursionError):
             continue
     return None

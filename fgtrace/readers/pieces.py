@@ -13,6 +13,10 @@ from fgtrace.readers.values import CUT_OFF, event_end, members_end, value_end
 _EVENTS = re.compile(rb'"traceEvents"\s*+:\s*+\[')
 """The list of events begins. Inside of a string its quotes would be escaped."""
 
+_TELLS = re.compile(rb'("traceEvents")\s*+:\s*+\[|"ph"\s*+:')
+
+_LISTS_OBJECTS = re.compile(rb"\[\s*+[\]{]")
+
 _BETWEEN = re.compile(rb'\}\s*+,\s*+(?=\{\s*+")')
 """Between two events; between nested objects too, and inside of strings."""
 
@@ -86,10 +90,11 @@ class Pieces:
         document = 0
         while self._find_list(document):
             yield from self._cut(document)
+            while self._rest is not None and self._read_tail():
+                yield from self._cut(document)
             if self._rest is None:
                 self._give_up()
                 return
-            self._read_tail()
             document += 1
 
     def end_list(self, piece: Piece, at: int) -> None:
@@ -115,20 +120,14 @@ class Pieces:
         return taken
 
     def _find_list(self, document: int) -> bool:
-        while not self._buffer.strip(_BLANK) and self._more():
-            pass
         # A byte order mark may come in parts.
-        while len(self._buffer) < len(_BOM) and self._more():
+        while len(text := _begun(self._buffer)) < len(_BOM) and self._more():
             pass
-        if self._buffer.startswith(_BOM):
-            self._take(len(_BOM))
-        while not (blank := self._buffer.lstrip(_BLANK)) and self._more():
-            pass
-        self._take(len(self._buffer) - len(blank))
+        self._take(len(self._buffer) - len(text))
         if document and (document >= _MOST_DOCUMENTS or not self._buffer.startswith((b"{", b"["))):
             self._skip_stray()
             return False
-        if self._buffer.startswith(b"["):
+        if self._buffer.startswith(b"[") and self._is_bare():
             self._take(1)
             self.metadata.append(b"")
             return True
@@ -140,6 +139,13 @@ class Pieces:
                 return False
         self.metadata.append(self._take(found.end())[: found.start()])
         return True
+
+    def _is_bare(self) -> bool:
+        """Tell a list of events from a document with a bracket before it."""
+        while (told := _TELLS.search(self._buffer)) is None:
+            if len(self._buffer) > _MOST_METADATA or not self._more():
+                return _LISTS_OBJECTS.match(self._buffer) is not None
+        return told[1] is None
 
     def _skip_stray(self) -> None:
         self.stray += len(self._buffer)
@@ -175,37 +181,61 @@ class Pieces:
         if self.metadata[-1]:
             self.metadata[-1] += _OPEN + b"}"
 
-    def _read_tail(self) -> None:
-        """Read what follows the list, up to the end of the document."""
+    def _read_tail(self) -> bool:
+        """Read what follows the list up to the end of the document, or to one more list in it."""
         assert self._rest is not None
         self._offset -= len(self._rest)
         self._buffer = self._rest + self._buffer
         head = self.metadata[-1]
         if not head:
             self._take(1)
-            return
+            return False
+        head += _OPEN
         while (end := members_end(self._buffer, 1)) is None or end == CUT_OFF:
+            if self._begins_again(head):
+                return True
             if len(self._buffer) <= _MOST_METADATA and self._more():
                 continue
             if end == CUT_OFF:
                 self._take(len(self._buffer))
                 self._give_up()
-                return
+                return False
             # It is damaged: its end is where another document begins.
             following = _NEXT_DOCUMENT.search(self._buffer)
             end = len(self._buffer) if following is None else following.end()
             break
-        self.metadata[-1] = head + _OPEN + self._take(end)[1:]
+        if self._begins_again(head):
+            return True
+        self.metadata[-1] = head + self._take(end)[1:]
+        return False
+
+    def _begins_again(self, head: bytes) -> bool:
+        again = _EVENTS.search(self._buffer)
+        if again is None:
+            return False
+        head += self._buffer[1 : again.start()]
+        if not _is_whole(head + _OPEN + b"}"):
+            return False
+        self.metadata[-1] = head
+        self._take(again.end())
+        return True
+
+
+def _begun(text: bytes) -> bytes:
+    return text.lstrip(_BLANK).removeprefix(_BOM).lstrip(_BLANK)
 
 
 def _list_begin(text: bytes) -> re.Match[bytes] | None:
     """Find where the list of events begins: not in an object that stands before it."""
     begins = list(islice(_EVENTS.finditer(text), _TRIED))
     for begin in begins:
-        head = text[: begin.start()] + _OPEN + b"}"
-        if value_end(head) == len(head):
+        if _is_whole(text[: begin.start()] + _OPEN + b"}"):
             return begin
     return begins[0] if begins else None
+
+
+def _is_whole(text: bytes) -> bool:
+    return value_end(text) == len(text)
 
 
 def _last_event_end(text: bytes) -> int:

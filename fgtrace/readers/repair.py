@@ -33,7 +33,7 @@ _ESCAPED = {code: rf"\u{code:04x}" for code in range(0x20)}
 _MARKED = {0xDC00 + byte: rf"\\x{byte:02x}" for byte in range(0x80, 0x100)}
 """Bytes that are no UTF-8 are surrogates in the text."""
 _OPENS = re.compile(r'(?<=[{\[,:])(\s*+)"')
-_CLOSES = re.compile(r'"(?=\s*+(?::|[}\]]|\Z|,\s*+(?:["\[{\d-]|true|false|null)))')
+_CLOSES = re.compile(r'"(?=\s*+(?::|[}\]]|\Z|,\s*+(?:["\[{}\]\d-]|true|false|null)))')
 
 
 def repairs(text: bytes) -> Iterator[tuple[bytes, Counter[str]]]:
@@ -56,16 +56,6 @@ def repairs(text: bytes) -> Iterator[tuple[bytes, Counter[str]]]:
         end = value_end(encoded)
         if end is not None and end != CUT_OFF:
             yield encoded[:end], fixes | Counter({"stray-text": 1} if end < len(encoded) else {})
-
-
-def repaired(text: bytes) -> bytes:
-    """Repair JSON other than events by all steps there are."""
-    if len(text) > _MOST:
-        return text
-    whole = text.decode("utf-8", "surrogateescape")
-    for _, step in _STEPS[-1]:
-        whole = step(whole)
-    return whole.encode("utf-8", "replace")
 
 
 def opened(text: bytes) -> int:

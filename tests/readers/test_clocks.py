@@ -100,6 +100,7 @@ def test_the_note_names_the_first_work_and_its_stream():
     [
         work((0, 900_000), (50, 10), (70, 10)),  # by less than a millisecond
         work((0, SECOND), (50, 10), (70, 2 * SECOND)),  # one inside: the next began early
+        work((0, SECOND), (50, 10)),  # one inside, and nothing after it
         work((0, SECOND, 1), (50, 10, 1), (70, 10, 1)),  # one graph's kernels run beside each other
         work((0, SECOND), (0, 10), (0, 10)),  # nothing to be cut to
         pl.concat([work((0, SECOND)), work((50, 10), (70, 10), stream=8)]),  # other streams

@@ -131,7 +131,12 @@ def test_wherever_blocks_end_a_damaged_file_is_read_the_same(edit, size):
 
 @settings(max_examples=150)
 @given(
-    st.lists(edits.filter(lambda edit: edit[1] >= SPANS[0][0]), min_size=2, max_size=6),
+    st.lists(
+        edits.filter(lambda edit: edit[1] >= SPANS[0][0]),
+        min_size=2,
+        max_size=6,
+        unique_by=lambda edit: edit[1],
+    ),
     st.integers(20, 3000),
 )
 def test_several_edits_change_no_event_that_they_are_not_in(several, size):
