@@ -130,6 +130,15 @@ def test_text_after_the_end_is_counted():
     assert read(text + b'{"no": "events"}', 1)[4] == 16
 
 
+def test_one_more_list_is_read_in_pieces_as_well(monkeypatch):
+    monkeypatch.setattr(module, "_MOST_METADATA", 100)
+    some = [{"ph": "X", "name": name} for name in "abcdefgh"]
+    text = json.dumps({"traceEvents": some})[:-1] + ", " + json.dumps({"traceEvents": some})[1:]
+    found, *_, stray, cut_off = read(text.encode(), 20)
+    assert "".join(mark.name for _, mark in found) == "abcdefgh" * 2
+    assert (stray, cut_off) == (0, None)
+
+
 def test_more_documents_than_anyone_concatenates_are_stray_text():
     empty = b'{"traceEvents":[]}'
     marks, *_, metadata, stray, _ = read(empty * 300)
