@@ -141,7 +141,12 @@ def store(key: Key, trace: Trace, places: pl.LazyFrame) -> None:
         pass  # the folder is read-only, the disk full, or another process was first
     finally:
         if staging is not None:
-            _remove(staging)
+            try:
+                _remove(staging)
+            except KeyboardInterrupt:
+                # Polars raises a Ctrl-C in what it does, and Python once more in what comes next.
+                _remove(staging)
+                raise
 
 
 def entries() -> list[Entry]:

@@ -34,6 +34,7 @@ RUN_SUFFIX = ".fgtrace"
 STDIN = "-"
 
 _KNOWN = f"a run (NAME{RUN_SUFFIX} or its zip) or Kineto traces (JSON, also as gzip or zstd)"
+_RECORDING = "recording.json"  # in what the one-file recorder writes
 _LISTED = 5  # names in a message
 _CHUNK = 1 << 20
 
@@ -107,8 +108,16 @@ def _open_cached(path: Path, how: _How) -> Trace:
 def _open_file(path: Path, name: str, how: _How, key: Key | None = None) -> Trace:
     """Read a file; with a `key`, keep what comes of it."""
     with open_input(path, how.progress, name=name) as source:
-        if source.head.startswith(b"PK\x03\x04") and _may_be_run(path):
-            return load_run(path)
+        if source.head.startswith(b"PK\x03\x04"):
+            members = _zip_members(path)
+            if members is None or MANIFEST in members:
+                return load_run(path)  # or it says what is wrong
+            if _RECORDING in members:
+                raise unreadable(
+                    f"{name} is a recording of the one-file recorder, and no run yet",
+                    hint="make a run of it: fgtrace collect --from RECORDING",
+                    kind="unknown-format",
+                )
         known = recognise(source.head)
         if known is None or known.name not in READERS:
             raise _foreign(source, known)
@@ -121,12 +130,13 @@ def _open_file(path: Path, name: str, how: _How, key: Key | None = None) -> Trac
     return trace
 
 
-def _may_be_run(path: Path) -> bool:
+def _zip_members(path: Path) -> set[str] | None:
+    """Give the names of a zip's members, without their folders; None where it cannot be read."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return any(PurePath(member).name == MANIFEST for member in archive.namelist())
+            return {PurePath(member).name for member in archive.namelist()}
     except (OSError, zipfile.BadZipFile):
-        return True  # what reads runs says what is wrong
+        return None
 
 
 def _foreign(source: Input, known: Format | None) -> FgtraceError:

@@ -309,6 +309,29 @@ def test_a_full_disk_leaves_nothing_and_is_no_error(path, home, monkeypatch, fai
     assert reads(monkeypatch, path)
 
 
+def test_a_ctrl_c_that_comes_twice_leaves_nothing(path, home, monkeypatch):
+    # As Polars and Python do: one interrupts what is written, one what clears up after it.
+    remove = cache._remove
+    interrupted = []
+
+    def sink(frame, file, **options):
+        Path(file).write_text("half")
+        raise KeyboardInterrupt
+
+    def removing(folder):
+        if not interrupted:
+            interrupted.append(folder)
+            raise KeyboardInterrupt
+        remove(folder)
+
+    monkeypatch.setattr(pl.LazyFrame, "sink_ipc", sink)
+    monkeypatch.setattr(cache, "_remove", removing)
+    with pytest.raises(KeyboardInterrupt):
+        open_trace(path)
+    assert interrupted
+    assert list(home.iterdir()) == []
+
+
 def test_a_place_that_cannot_be_written_is_no_error(path, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))

@@ -20,6 +20,7 @@ from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.store import save_run
 from fgtrace.frames.trace import FRAMES, LAZY_FRAMES
 from fgtrace.opening import analysed, open_trace
+from fgtrace.readers import inputs, pieces
 from fgtrace.readers.inputs import open_input
 from fgtrace.readers.kineto import read_kineto
 from fgtrace.readers.recorded import PartSource
@@ -108,6 +109,16 @@ def test_a_zip_that_is_no_run_is_told_from_one(trace, tmp_path):
     with pytest.raises(FgtraceError, match="is a zip archive") as raised:
         open_trace(path)
     assert "extract" in raised.value.hint
+
+
+def test_a_recording_of_the_recorder_says_how_a_run_is_made_of_it(tmp_path):
+    path = tmp_path / "recording.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("logs/aten.g0.txt", "")
+        archive.writestr("recording.json", "{}")
+    with pytest.raises(FgtraceError, match="is a recording of the one-file recorder") as raised:
+        open_trace(path)
+    assert raised.value.hint == "make a run of it: fgtrace collect --from RECORDING"
 
 
 def kernels_by_part(opened):
@@ -544,3 +555,26 @@ def test_attributes_of_a_file_that_changed_while_it_was_read_are_refused(trace):
     opened = open_trace(path, lambda *_: os.utime(path, ns=(0, 1)), cache=False)
     with pytest.raises(Exception, match="no longer the file"):
         opened.launch_attributes.collect()
+
+
+def test_categories_without_a_meaning_change_nothing_for_those_with_one(trace):
+    for number, category in enumerate(
+        ("new", "newer", "cpu_op", "hip_driver", "cpu_instant_event")
+    ):
+        trace.event(category, "[memory]", number, 1)
+    events = open_trace(trace.write()).events.select("kind", "source_category").collect()
+    assert events.cast(pl.String).rows() == [
+        ("other", "new"),
+        ("other", "newer"),
+        ("op", "cpu_op"),
+        ("driver", "hip_driver"),
+        ("memory", "cpu_instant_event"),
+    ]
+
+
+def test_an_event_that_is_too_long_is_skipped_without_a_made_up_place(trace, monkeypatch):
+    monkeypatch.setattr(pieces, "_MOST_EVENT", 10_000)
+    monkeypatch.setattr(inputs, "BLOCK", 3000)
+    path = trace.op("a", 0, 1).op("x" * 50_000, 2, 1).op("b", 4, 1).write()
+    (message,) = open_trace(path).notes.filter(kind="event-skipped")["message"]
+    assert "None" not in message

@@ -48,6 +48,13 @@ def reading(name: str, consumed: int, size: int) -> str:
     return f"reading {printable(name)}: {read}"
 
 
+def _end_like_ctrl_c() -> None:
+    """Have temporary files removed when the process is asked to end."""
+    for request in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(request) == signal.SIG_DFL:  # not so under nohup
+            signal.signal(request, signal.default_int_handler)
+
+
 @click.command(
     epilog="Reports: summary (counts and times of the whole trace), calls (a row a call), phases "
     "(what a call's parts took), kernels (by name), ops (by operator), launches (by API call), "
@@ -95,6 +102,7 @@ def show(
 
     # Polars' handler would have a blocked read started again, and Ctrl-C wait for its end.
     signal.siginterrupt(signal.SIGINT, True)
+    _end_like_ctrl_c()
     if report == "summary" and (pattern or limit):
         raise click.UsageError("the summary has no rows for --filter or --limit to choose from")
     with Progress(after=0.5) as progress:

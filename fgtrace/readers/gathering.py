@@ -176,7 +176,8 @@ class Gathering:
         unknown = Counter({p: count for p, count in self._phases.items() if p not in UNDERSTOOD})
         others = Counter(self._others)
         del others[PROFILER_CATEGORY]
-        where = f" (the first of them near byte {self._first_skipped})"
+        first = self._first_skipped
+        where = "" if first is None else f" (the first of them near byte {first})"
         return [
             *_told("event-skipped", self._skipped, f"events that cannot be read{where}"),
             *(

@@ -93,7 +93,7 @@ def typed(rows: pl.DataFrame, mark: type[Timed]) -> tuple[list[pl.DataFrame], li
     )
     frames = []
     copies = []
-    for of_category in _divided(rows, "source_category"):
+    for of_category in _divided_by_category(rows):
         kinds = pl.lit("counter", KIND) if mark is Counter else _kind(of_category)
         for of_kind in _divided(of_category.with_columns(kind=kinds), "kind"):
             kind = of_kind["kind"][0]
@@ -103,21 +103,39 @@ def typed(rows: pl.DataFrame, mark: type[Timed]) -> tuple[list[pl.DataFrame], li
     return frames, copies
 
 
+def _divided_by_category(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """Divide rows by category; those of categories without a meaning stay together."""
+    strange = [
+        category
+        for category in rows["source_category"].unique().drop_nulls()
+        if category not in _KINDS_BY_NAME and _kind_of_category(category) == "other"
+    ]
+    if len(strange) < 2:
+        return _divided(rows, "source_category")
+    is_strange = pl.col("source_category").is_in(strange, nulls_equal=True)
+    known = rows.filter(~is_strange)
+    return [rows.filter(is_strange), *known.partition_by("source_category")]
+
+
 def _divided(rows: pl.DataFrame, column: str) -> list[pl.DataFrame]:
     # Most often there is nothing to divide, and dividing copies.
     return [rows] if rows[column].n_unique() == 1 else rows.partition_by(column)
 
 
+def _kind_of_category(category: str) -> str:
+    ending = category.rpartition("_")[2]
+    by_ending = ending if ending in HOST_API and ending != category else "other"
+    return _KINDS.get(category, by_ending)
+
+
 def _kind(rows: pl.DataFrame) -> pl.Expr:
-    """Find the kinds of rows of one category."""
+    """Find the kinds of rows of one category, or of several without a meaning."""
     category = rows["source_category"][0]
     if category is None:
         process = pl.col("process").cast(pl.String)
         kind = process.replace_strict(_KINDS_BY_PROCESS, default="other", return_dtype=KIND)
     else:
-        ending = category.rpartition("_")[2]
-        by_ending = ending if ending in HOST_API and ending != category else "other"
-        kind = pl.lit(_KINDS.get(category, by_ending), KIND)
+        kind = pl.lit(_kind_of_category(category), KIND)
     by_name = _KINDS_BY_NAME.get(category, {})
     names = rows["name"].unique().cast(pl.String) if by_name else pl.Series(dtype=pl.String)
     for named_kind, pattern in by_name.items():

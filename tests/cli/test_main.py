@@ -202,12 +202,15 @@ main.run()
 
 
 @contextmanager
-def started(*arguments):
+def started(*arguments, **variables):
     """Start Python so that it heeds Ctrl-C, which a shell's background jobs do not."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         process = subprocess.Popen(
-            [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [sys.executable, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=os.environ | variables,
         )
     finally:
         signal.signal(signal.SIGINT, before)
@@ -245,6 +248,28 @@ def test_control_c_ends_a_read_that_waits_for_data(tmp_path):
         out, err = process.communicate(timeout=30)
         os.close(end)
     assert (process.returncode, out, err) == (130, b"", b"")
+
+
+@pytest.mark.parametrize("request_to_end", [signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_removes_temporary_files(tmp_path, request_to_end):
+    pipe = tmp_path / "never.json"
+    os.mkfifo(pipe)
+    prepared = (
+        "from fgtrace.cli import main; from fgtrace.readers import ordering; "
+        "ordering._scratch_folder(); print('ready', flush=True); main.run()"
+    )
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with started("-c", prepared, "show", "summary", str(pipe), TMPDIR=str(temporary)) as process:
+        assert process.stdout.readline() == b"ready\n"
+        assert list(temporary.iterdir())
+        end = writing_end(pipe)
+        time.sleep(1)
+        process.send_signal(request_to_end)
+        out, err = process.communicate(timeout=30)
+        os.close(end)
+    assert (process.returncode, out, err) == (130, b"", b"")
+    assert not list(temporary.iterdir())
 
 
 @pytest.mark.parametrize(
