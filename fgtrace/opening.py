@@ -35,6 +35,7 @@ STDIN = "-"
 
 _KNOWN = f"a run (NAME{RUN_SUFFIX} or its zip) or Kineto traces (JSON, also as gzip or zstd)"
 _RECORDING = "recording.json"  # in what the one-file recorder writes
+_COLLECT = "make a run of it: fgtrace collect --from RECORDING"
 _LISTED = 5  # names in a message
 _CHUNK = 1 << 20
 
@@ -115,7 +116,7 @@ def _open_file(path: Path, name: str, how: _How, key: Key | None = None) -> Trac
             if _RECORDING in members:
                 raise unreadable(
                     f"{name} is a recording of the one-file recorder, and no run yet",
-                    hint="make a run of it: fgtrace collect --from RECORDING",
+                    hint=_COLLECT,
                     kind="unknown-format",
                 )
         known = recognise(source.head)
@@ -280,7 +281,9 @@ def _open_part(file: Path, found: _Contents, how: _How) -> None:
 def _no_recordings(folder: Path, others: list[str]) -> FgtraceError:
     runs = [name for name in others if RUN_SUFFIX in name]
     hint = f"looked for {_KNOWN}"
-    if runs:
+    if _RECORDING in others:
+        hint = _COLLECT
+    elif runs:
         hint = f"name one of the runs in it: {_listed(runs)}"
     elif others:
         hint += f"; found {_listed(others)}"
@@ -288,7 +291,9 @@ def _no_recordings(folder: Path, others: list[str]) -> FgtraceError:
 
 
 def _folder_notes(found: _Contents) -> list[Note]:
-    notes = [Note("warning", "part-not-read", 1, error.message) for _, error in found.lost]
+    notes = [
+        Note("warning", "part-not-read", 1, printable(error.message)) for _, error in found.lost
+    ]
     if found.others:
         message = f"in the folder, but no recordings: {_listed(found.others)}"
         notes.append(Note("info", "files-not-read", len(found.others), message))
@@ -297,7 +302,7 @@ def _folder_notes(found: _Contents) -> list[Note]:
 
 def _listed(names: list[str]) -> str:
     more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(printable, names[:_LISTED])) + (f" and {more} more" if more > 0 else "")
 
 
 def analysed(

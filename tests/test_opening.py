@@ -119,6 +119,11 @@ def test_a_recording_of_the_recorder_says_how_a_run_is_made_of_it(tmp_path):
     with pytest.raises(FgtraceError, match="is a recording of the one-file recorder") as raised:
         open_trace(path)
     assert raised.value.hint == "make a run of it: fgtrace collect --from RECORDING"
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path / "recording")
+    with pytest.raises(FgtraceError, match="holds no recording") as raised:
+        open_trace(tmp_path / "recording")
+    assert raised.value.hint == "make a run of it: fgtrace collect --from RECORDING"
 
 
 def kernels_by_part(opened):
@@ -548,6 +553,15 @@ def test_a_file_whose_name_is_no_text_is_opened(trace):
     path = trace.op("aten::add", 0, 10).write(os.fsdecode(b"\xff.json"))
     assert open_trace(path).source == r"\udcff.json"
     assert open_trace(path.parent).parts["source"].to_list() == [r"\udcff.json"]
+
+
+def test_files_whose_names_are_no_text_are_named_in_notes(trace, tmp_path):
+    trace.op("aten::add", 0, 10).write("rank0.json")
+    (tmp_path / os.fsdecode(b"\xfe.txt")).write_text("junk")
+    (tmp_path / os.fsdecode(b"\xff.json")).touch()
+    messages = open_trace(tmp_path).notes["message"].to_list()
+    assert any(r"\udcfe.txt" in message for message in messages)
+    assert any(r"\udcff.json is empty" in message for message in messages)
 
 
 def test_attributes_of_a_file_that_changed_while_it_was_read_are_refused(trace):

@@ -62,7 +62,7 @@ def _end_like_ctrl_c() -> None:
     "and route), notes (repairs, guesses and doubts)."
 )
 @click.argument("report", type=Names("report", tuple(REPORTS)))
-@click.argument("path", type=click.Path(), metavar="TRACE")
+@click.argument("path", type=click.Path(readable=False), metavar="TRACE")
 @click.option("--format", "form", type=FORMAT, default="table", help="table, json, csv or markdown")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="at most N rows")
 @click.option(

@@ -1,12 +1,13 @@
 import csv
 import io
 import json
+import os
 import re
 import unicodedata
 
 import pytest
 
-from fgtrace.cli.show import REPORTS
+from fgtrace.cli.show import REPORTS, show
 
 FORMATS = ("table", "json", "csv", "markdown")
 ROWS = {
@@ -217,3 +218,11 @@ def test_raw_times_are_as_they_were_recorded(fgtrace, trace):
 
     assert notes()["negative-duration"] == "--raw-times"
     assert "negative-duration" not in notes("--raw-times")
+
+
+def test_whether_a_file_can_be_read_is_found_by_reading_it(trace, monkeypatch):
+    # Else what must not be read would be a usage error.
+    path = str(trace.op("aten::add", 0, 10).write())
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    with show.make_context("show", ["summary", path]) as context:
+        assert context.params["path"] == path
