@@ -9,7 +9,7 @@ from math import isinf
 
 from fgtrace.readers.values import CUT_OFF, value_end
 
-_MOST = 16 << 20
+_MOST = 4 << 20
 """Bytes beyond which damaged text is not worth repairing."""
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'

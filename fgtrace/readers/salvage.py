@@ -241,7 +241,7 @@ def _repaired(
     part: bytes, decode: Callable[[bytes], list[Event] | None], found: Salvaged[Event]
 ) -> bool:
     """Take an event, repaired by as few steps as it takes."""
-    if b"ph" not in part:
+    if b"ph" not in part or b"}" not in part:
         return False
     for text, fixes in repairs(part):
         events = decode(text)
