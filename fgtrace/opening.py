@@ -161,17 +161,32 @@ def _foreign(source: Input, known: Format | None) -> FgtraceError:
 
 def _open_stream(stream: Path | int, name: str, how: _How) -> Trace:
     """Open what comes from a pipe, once it is all there and can be read from any place."""
-    with _spooled(stream, name, how.progress) as file:
-        path = Path(f"/dev/fd/{file.fileno()}")
-        try:
-            return _open_file(path, name, how).having(source=name)
-        except FgtraceError as error:
-            raise FgtraceError(
-                error.message.replace(str(path), name),
-                hint=error.hint,
-                kind=error.kind,
-                exit_code=error.exit_code,
-            ) from None
+    file = _spooled(stream, name, how.progress)
+    path = Path(f"/dev/fd/{file.fileno()}")
+    try:
+        trace = _open_file(path, name, how)
+    except FgtraceError as error:
+        raise FgtraceError(
+            error.message.replace(str(path), name),
+            hint=error.hint,
+            kind=error.kind,
+            exit_code=error.exit_code,
+        ) from None
+    return trace.having(
+        source=name,
+        launch_attributes=_from(file, trace.launch_attributes, schema.LAUNCH_ATTRIBUTES),
+        op_attributes=_from(file, trace.op_attributes, schema.OP_ATTRIBUTES),
+    )
+
+
+def _from(file: IO[bytes], frame: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
+    """Keep a file open as long as a frame is there that will be read from it."""
+
+    def read() -> pl.DataFrame:
+        assert not file.closed
+        return frame.collect()
+
+    return pl.defer(read, schema=columns)
 
 
 def _spooled(stream: Path | int, name: str, progress: Progress | None) -> IO[bytes]:

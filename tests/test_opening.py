@@ -592,3 +592,17 @@ def test_an_event_that_is_too_long_is_skipped_without_a_made_up_place(trace, mon
     path = trace.op("a", 0, 1).op("x" * 50_000, 2, 1).op("b", 4, 1).write()
     (message,) = open_trace(path).notes.filter(kind="event-skipped")["message"]
     assert "None" not in message
+
+
+def test_attributes_of_what_came_through_a_pipe_can_be_collected_later(trace, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = trace.op("a", 0, 1, **{"Input Dims": [[2]]}).text()
+    with subprocess.Popen(
+        ["tee", pipe], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as writer:
+        writer.stdin.write(text.encode())
+        writer.stdin.close()
+        opened = open_trace(pipe)
+    assert opened.op_attributes.collect()["input_shapes"].to_list() == ["[[2]]"]
+    assert opened.launch_attributes.collect().is_empty()

@@ -26,7 +26,8 @@ def corrected_times(device: pl.DataFrame, host: pl.DataFrame) -> tuple[pl.DataFr
       become null.
     - clock-outlier: a start over a minute outside of the time in which anything happened on the
       host or, in a part without host events, of up to 1 % of the rows that lie a minute and ten
-      times the length of the rest away from it. Both times become null.
+      times the length of the rest away from it. Both times become null. Where it is more than half
+      of a part's rows, they stay, since they can be compared with each other.
     - impossible-duration: on one stream, two or more later launches' work began and ended inside
       of a row, and it reaches over a millisecond into the first of them. It ends where that began.
 
@@ -35,11 +36,12 @@ def corrected_times(device: pl.DataFrame, host: pl.DataFrame) -> tuple[pl.DataFr
     """
     zero = device.filter(pl.col("start_ns") == 0, pl.col("dur_ns") == 0)
     rest = _without(device, zero)
-    far = _far(rest, host)
+    far, apart = _far(rest, host)
     cut = _cut(_without(rest, far))
     notes = [
         *_note("zero-timestamp", zero, "device events without times, because both are 0"),
         *_note("clock-outlier", far, "device events without times, because their clock is another"),
+        *_note("clock-outlier", apart, "device events on another clock than all of the host"),
         *_note(
             "impossible-duration",
             cut,
@@ -65,13 +67,21 @@ def _note(kind: str, rows: pl.DataFrame, what: str) -> list[Note]:
     return [Note("warning", kind, rows.height, f"{what}: {rows.height}; {where}", RAW_TIMES)]
 
 
-def _far(device: pl.DataFrame, host: pl.DataFrame) -> pl.DataFrame:
+def _far(device: pl.DataFrame, host: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Find the rows whose clock is another, and those of parts where that is so for most rows."""
     start = pl.col("start_ns")
     outside = (start < pl.col("first_ns") - _FAR_NS) | (start > pl.col("last_ns") + _FAR_NS)
-    beside_host = device.join(host, on="part").filter(outside).select(device.columns)
-    alone = device.join(host, on="part", how="anti")
+    far, apart = [device.clear()], [device.clear()]
     # Each part has its own clock.
-    return pl.concat([beside_host, *map(_far_from_the_rest, alone.partition_by("part"))])
+    for of_part in device.partition_by("part"):
+        span = host.filter(pl.col("part") == of_part["part"][0])
+        if span.is_empty():
+            far.append(_far_from_the_rest(of_part))
+            continue
+        found = of_part.lazy().join(span.lazy(), on="part").filter(outside)
+        rows = found.select(device.columns).collect()
+        (apart if 2 * rows.height > of_part.height else far).append(rows)
+    return pl.concat(far), pl.concat(apart)
 
 
 def _far_from_the_rest(device: pl.DataFrame) -> pl.DataFrame:

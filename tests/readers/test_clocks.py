@@ -55,7 +55,8 @@ def test_a_clock_that_begins_at_0_and_work_without_a_length_are_no_such_times():
 
 def test_work_over_a_minute_away_from_all_of_the_host_is_on_another_clock():
     spans = host(1000 * SECOND, 1001 * SECOND)
-    rows, notes = corrected(work((900 * SECOND, 5), (1000 * SECOND, 5), (1062 * SECOND, 5)), spans)
+    starts = [900, 1000, 1062, 1001, 1000]
+    rows, notes = corrected(work(*((start * SECOND, 5) for start in starts)), spans)
     assert rows == [(0, None, None), (2, None, None)]
     assert notes == [("clock-outlier", 2, RAW_TIMES)]
 
@@ -121,3 +122,10 @@ def test_no_rule_finds_anything_in_real_recordings(shared, read):
             continue
         told = {note.kind for note in read(file).notes}
         assert not told & {"zero-timestamp", "clock-outlier", "impossible-duration"}, file.name
+
+
+def test_a_device_that_is_all_on_another_clock_keeps_its_times_and_is_told():
+    device = work((0, 5), (10, 5), (1000 * SECOND, 5))
+    rows, notes = corrected(device, host(1000 * SECOND, 1001 * SECOND))
+    assert rows == []
+    assert notes == [("clock-outlier", 2, RAW_TIMES)]
