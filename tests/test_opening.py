@@ -19,7 +19,8 @@ from fgtrace.frames.notes import Note
 from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.store import save_run
 from fgtrace.frames.trace import FRAMES, LAZY_FRAMES
-from fgtrace.opening import analysed, open_trace
+from fgtrace.joining import analysed
+from fgtrace.opening import open_trace
 from fgtrace.readers import inputs, pieces
 from fgtrace.readers.inputs import open_input
 from fgtrace.readers.kineto import read_kineto

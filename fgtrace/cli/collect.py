@@ -132,7 +132,7 @@ def _record(work: Path, options: dict[str, Any], progress: Callable[[str], None]
 
 def _make_run(recording: Path, folder: Path, target: Path) -> Trace:
     from fgtrace.frames.store import save_run
-    from fgtrace.opening import analysed
+    from fgtrace.joining import analysed
     from fgtrace_collectors.assemble import assemble
 
     found = assemble(recording, folder)

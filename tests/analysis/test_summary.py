@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 from fgtrace.analysis.summary import summarise
-from fgtrace.opening import analysed, open_trace
+from fgtrace.joining import analysed
+from fgtrace.opening import open_trace
 from fgtrace.readers.inputs import open_input
 from fgtrace.readers.kineto import read_kineto
 from fgtrace.readers.recorded import PartSource
