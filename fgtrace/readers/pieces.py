@@ -31,7 +31,7 @@ _MOST_EVENT = 64 << 20
 
 _MOST_DOCUMENTS = 256
 
-_WINDOW = 16 << 10
+_WINDOW = 8 << 10
 _TRIED = 64
 """Places that are tried as the beginning of an event."""
 
@@ -240,21 +240,14 @@ def _is_whole(text: bytes) -> bool:
 
 def _last_event_end(text: bytes) -> int:
     """Give the place after the last event that is followed by a comma; 0 where none was found."""
-    for place in _last_places(text):
-        end = event_end(text, place)
-        if end is not None and text[end : end + 1] == b",":
-            return end + 1
-    return 0
-
-
-def _last_places(text: bytes) -> list[int]:
-    """Give the last places where an event may begin, from the end; the beginning is one."""
     window = _WINDOW
     while True:
         begin = max(len(text) - window, 0)
-        places = [found.end() for found in _BETWEEN.finditer(text, begin)]
+        places = [0] * (not begin) + [found.end() for found in _BETWEEN.finditer(text, begin)]
+        for place in places[: -_TRIED - 1 : -1]:
+            end = event_end(text, place)
+            if end is not None and text[end : end + 1] == b",":
+                return end + 1
         if not begin:
-            return [*places[: -_TRIED - 1 : -1], 0]
-        if len(places) >= _TRIED:
-            return places[: -_TRIED - 1 : -1]
+            return 0
         window *= 8
