@@ -256,7 +256,8 @@ def test_a_request_to_end_removes_temporary_files(tmp_path, request_to_end):
     os.mkfifo(pipe)
     prepared = (
         "from fgtrace.cli import main; from fgtrace.readers import ordering; "
-        "ordering._scratch_folder(); print('ready', flush=True); main.run()"
+        "order = ordering.Order(); order._folder = ordering.TemporaryDirectory(); "
+        "print('ready', flush=True); main.run()"
     )
     temporary = tmp_path / "temporary"
     temporary.mkdir()
