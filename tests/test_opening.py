@@ -544,7 +544,7 @@ def test_what_no_column_can_hold_is_missing_and_costs_nothing(tmp_path, key, val
 def test_metadata_that_is_nested_too_deep_is_a_note(tmp_path):
     path = tmp_path / "trace.json"
     event = '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 1, "tid": 1, "ts": 0, "dur": 1}'
-    path.write_text(f'{{"a": {"[" * 5000}{"]" * 5000}, "traceEvents": [{event}]}}')
+    path.write_text(f'{{"a": {"[" * 100_000}{"]" * 100_000}, "traceEvents": [{event}]}}')
     opened = open_trace(path)
     assert opened.events.collect().height == 1
     assert "metadata-not-read" in opened.notes["kind"]
