@@ -31,16 +31,21 @@ _KINDS_BY_PROCESS = {"CPU functions": "op", "CUDA functions": "kernel"}
 PROFILER_CATEGORY = "Trace"
 """The category of the profiler's own marks."""
 
+_STEPS = {"range": "^ProfilerStep#"}
+"""Older releases call the profiler's own step an operator."""
+
+_ROCM_WORK = {
+    "memcpy": r"^(__amd_rocclr_copy|MEMORY_COPY_|Copy(Device|Host)To(Device|Host)$)",
+    "memset": r"^(__amd_rocclr_fill|FillBuffer$)",
+}
+"""ROCm 7.1 and older records copies and fills as kernels with names of its runtime."""
+
 _KINDS_BY_NAME = {
     "cpu_instant_event": {"memory": r"^\[memory\]$"},
-    # Older releases call the profiler's own step an operator.
-    "cpu_op": {"range": "^ProfilerStep#"},
-    "Operator": {"range": "^ProfilerStep#"},
-    # ROCm 7.1 and older records copies and fills as kernels with names of its runtime.
-    "kernel": {
-        "memcpy": r"^(__amd_rocclr_copy|MEMORY_COPY_|Copy(Device|Host)To(Device|Host)$)",
-        "memset": r"^(__amd_rocclr_fill|FillBuffer$)",
-    },
+    "cpu_op": _STEPS,
+    "Operator": _STEPS,
+    "kernel": _ROCM_WORK,
+    "Kernel": _ROCM_WORK,
     None: {"memcpy": "^Memcpy", "memset": "^Memset"},
 }
 """Kinds of those rows of a category that have such a name."""
