@@ -29,9 +29,9 @@ def analysed(
     """Make one trace of recordings: links and calls are found, notes collected.
 
     Each recording becomes a part, or one for each document in its file, numbered in the given
-    order, with its own clock. Process,
-    device and correlation numbers mean something only within a part. Frames that are not given
-    are empty. The caller's notes come first, then the readers', then the analyses'.
+    order, with its own clock. Process, device and correlation numbers mean something only within a
+    part. Frames that are not given are empty. The caller's notes come first, then the readers',
+    then the analyses'.
     """
     placed = _placed(parts)
     trace = Trace(
@@ -102,10 +102,7 @@ def _together(placed: Sequence[_Placed], name: str) -> pl.LazyFrame:
     columns = LAZY_FRAMES[name]
     frames = []
     for one in placed:
-        firsts = {
-            "event_id": one.first_event,
-            "part": one.first_part,
-        }
+        firsts = {"event_id": one.first_event, "part": one.first_part}
         shifted = [pl.col(key) + first for key, first in firsts.items() if first and key in columns]
         frame: pl.LazyFrame = getattr(one.recorded, name)
         frames.append(frame.with_columns(shifted) if shifted else frame)

@@ -7,6 +7,7 @@ import polars as pl
 from fgtrace.analysis.around import THREAD, around_in
 from fgtrace.analysis.intervals import outermost
 from fgtrace.analysis.readbacks import readbacks
+from fgtrace.analysis.work import recorded_parts
 from fgtrace.frames.notes import Note
 from fgtrace.frames.schema import CALLS
 from fgtrace.frames.trace import Trace
@@ -186,10 +187,9 @@ COUNTS = ("kernel_count", "copy_count", "readback_count", "device_time_ns")
 
 def counts_or_zero(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
     """Fill counts that a join left null: 0 where the part has device work, else not known."""
-    recorded = trace.device_work.select("part").unique()
     no_work = pl.col("kernel_count").is_null() & pl.col("device_recorded")
     return rows.join(
-        recorded.with_columns(device_recorded=True), on="part", how="left", maintain_order="left"
+        recorded_parts(trace), on="part", how="left", maintain_order="left"
     ).with_columns(pl.when(no_work).then(0).otherwise(column).alias(column) for column in COUNTS)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from fgtrace.analysis.links import launches
+from fgtrace.analysis.work import recorded_parts
 from fgtrace.frames.trace import Trace
 
 LAUNCHES = pl.Schema(
@@ -34,14 +35,13 @@ def launches_report(trace: Trace) -> pl.DataFrame:
         .group_by(keys)
         .agg(first_ns=pl.coalesce(start.filter(is_kernel).min(), start.min()))
     )
-    recorded = work.select("part", device_recorded=True).unique()
     delay = pl.col("first_ns") - start
     silent = ~pl.col("owns_device_work") & pl.col("device_recorded")
     return (
         launches(trace)
         .select(*keys, "name", "start_ns", "dur_ns", "owns_device_work")
         .join(first, on=keys, how="left")
-        .join(recorded, on="part", how="left")
+        .join(recorded_parts(trace), on="part", how="left")
         .group_by(api=pl.col("name").cast(pl.String))
         .agg(
             count=pl.len(),

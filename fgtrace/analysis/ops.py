@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.around import INTERVAL, around_in
+from fgtrace.analysis.around import INTERVAL, THREAD, around_in
 from fgtrace.analysis.intervals import own_length, union_length
 from fgtrace.analysis.links import launches
+from fgtrace.analysis.work import work_by_owner
 from fgtrace.frames.nesting import nest
 from fgtrace.frames.trace import Trace
 
@@ -31,7 +32,6 @@ def ops_report(trace: Trace) -> pl.DataFrame:
 
     Host times of their own add up to the time in operators; threads are added up.
     """
-    thread = ["part", "process", "thread"]
     ops = trace.events.filter(pl.col("kind") == "op").select(*INTERVAL, "name").collect()
     ops = nest(ops)
     duration = pl.col("dur_ns")
@@ -46,7 +46,7 @@ def ops_report(trace: Trace) -> pl.DataFrame:
         )
     )
     total = (
-        union_length(ops, [*thread, "name"])
+        union_length(ops, [*THREAD, "name"])
         .group_by("name")
         .agg(total_host_ns=pl.col("busy_ns").sum())
     )
@@ -68,17 +68,11 @@ def ops_report(trace: Trace) -> pl.DataFrame:
 
 
 def _device_work(trace: Trace, ops: pl.DataFrame) -> pl.DataFrame:
-    names = ops.select("name", op_event_id="event_id")
-    work = trace.device_work.select("kind", "dur_ns", device_event_id="event_id")
     return (
-        trace.links.select("device_event_id", "op_event_id")
-        .join(names, on="op_event_id")
-        .join(work, on="device_event_id")
+        work_by_owner(trace, pl.col("op_event_id"))
+        .join(ops.select("name", "event_id"), on="event_id")
         .group_by("name")
-        .agg(
-            device_time_ns=pl.col("dur_ns").sum(),
-            kernel_count=(pl.col("kind") == "kernel").sum(),
-        )
+        .agg(pl.col("device_time_ns", "kernel_count").sum())
     )
 
 

@@ -8,6 +8,7 @@ from fgtrace.analysis.around import around, names_of
 from fgtrace.analysis.intervals import covered_length, outermost
 from fgtrace.analysis.names import matching
 from fgtrace.analysis.readbacks import readbacks, waits
+from fgtrace.analysis.work import recorded_parts
 from fgtrace.frames.trace import Trace
 
 SYNCS = pl.Schema(
@@ -73,14 +74,13 @@ def _calls(trace: Trace) -> pl.DataFrame:
     waited = waits(trace).select("event_id", pl.col("wait").cast(pl.String))
     event_waits = outermost(api.filter(matching(api["name"], _EVENT_WAIT)))
     classes = pl.concat([waited, event_waits.select("event_id", wait=pl.lit("event_wait"))])
-    recorded = trace.device_work.select("part", device_recorded=True).unique()
     known = pl.col("device_recorded") & (pl.col("class") != "event_wait")
     return (
         api.join(
             classes.rename({"wait": "class"}), on="event_id", how="inner", maintain_order="left"
         )
         .join(_bytes(trace), on="event_id", how="left", maintain_order="left")
-        .join(recorded, on="part", how="left", maintain_order="left")
+        .join(recorded_parts(trace), on="part", how="left", maintain_order="left")
         .with_columns(bytes=pl.when(pl.col("copies").is_null() & known).then(0).otherwise("bytes"))
     )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.around import INTERVAL
+from fgtrace.analysis.around import INTERVAL, THREAD
 from fgtrace.analysis.intervals import own_length
+from fgtrace.analysis.work import work_by_owner
 from fgtrace.frames.nesting import HOST, nest
 from fgtrace.frames.trace import Trace
 
@@ -43,10 +44,11 @@ def tree_report(trace: Trace) -> pl.DataFrame:
     none, of its operator.
     """
     host = _with_paths(trace)
+    owner = pl.coalesce("launch_event_id", "op_event_id")
     is_first = pl.col("event_id") == pl.col("path_id")
     paths = (
         host.with_columns(own_length(host, "parent_id"))
-        .join(_device_work(trace), on="event_id", how="left")
+        .join(work_by_owner(trace, owner), on="event_id", how="left")
         .group_by("path_id", "parent_path_id", "depth")
         .agg(
             pl.col("name", "kind").filter(is_first).first(),
@@ -81,7 +83,7 @@ def _with_paths(trace: Trace) -> pl.DataFrame:
         .select(*INTERVAL, "name")
         .collect()
     )
-    host = nest(rows).drop("part", "process", "thread")
+    host = nest(rows).drop(THREAD)
     is_range = pl.col("kind") == "range"
     name = pl.col("name").cast(pl.String).str.replace(_NUMBER, "${1}*").cast(pl.Categorical())
     named = pl.concat([host.filter(~is_range), host.filter(is_range).with_columns(name)])
@@ -97,21 +99,6 @@ def _with_paths(trace: Trace) -> pl.DataFrame:
         above = level.select(parent_id="event_id", parent_path_id="path_id")
         found.append(level)
     return pl.concat(found)
-
-
-def _device_work(trace: Trace) -> pl.DataFrame:
-    work = trace.device_work.select("kind", "dur_ns", device_event_id="event_id")
-    return (
-        trace.links.select(
-            "device_event_id", event_id=pl.coalesce("launch_event_id", "op_event_id")
-        )
-        .join(work, on="device_event_id")
-        .group_by("event_id")
-        .agg(
-            device_time_ns=pl.col("dur_ns").sum(),
-            kernel_count=(pl.col("kind") == "kernel").sum(),
-        )
-    )
 
 
 def _deepest(paths: pl.DataFrame) -> int:

@@ -12,6 +12,7 @@ import polars as pl
 from fgtrace.frames.schema import LAUNCH_ATTRIBUTES, OP_ATTRIBUTES
 from fgtrace.readers.events import EventStream
 from fgtrace.readers.inputs import Input
+from fgtrace.readers.numbers import whole
 
 
 class _Launch(msgspec.Struct, gc=False):
@@ -112,20 +113,17 @@ def _json(values: Sequence[msgspec.Raw]) -> pl.Series:
 
 def _numbers(values: Sequence[Any]) -> pl.Series:
     # Text is not taken: a tracer that writes these as text was seen to make them up.
-    return pl.Series([value if _is_integer(value) else None for value in values], dtype=pl.Int64)
+    return pl.Series(list(map(whole, values)), dtype=pl.Int64)
 
 
 def _sizes(values: Sequence[Any]) -> pl.Series:
     """Make lists of three whole numbers; what is none is null."""
     # A series of lists takes 9 us a list to make, one of numbers much less.
     fits = [
-        type(value) is list and len(value) == 3 and all(map(_is_integer, value)) for value in values
+        type(value) is list and len(value) == 3 and None not in map(whole, value)
+        for value in values
     ]
     flat = pl.Series(list(chain.from_iterable(compress(values, fits))), dtype=pl.Int64)
     sizes = flat.reshape((-1, 3)).cast(pl.List(pl.Int64))
     fitting = pl.Series(fits, dtype=pl.Boolean)
     return sizes.gather(pl.select(pl.when(fitting).then(fitting.cum_sum() - 1)).to_series())
-
-
-def _is_integer(value: Any) -> bool:
-    return type(value) is int and -(2**63) <= value < 2**63

@@ -13,6 +13,7 @@ import polars as pl
 
 from fgtrace.readers.events import Run
 from fgtrace.readers.marks import UNDERSTOOD, AnyMark, Args, Complete, Timed, Unknown, Value
+from fgtrace.readers.numbers import whole
 from fgtrace.readers.times import ImpreciseError, nanoseconds, nanoseconds_of_text
 
 PYTHON = "python_function"
@@ -48,7 +49,7 @@ def columns_of(run: Run[AnyMark], first: int) -> Columns:
                 for phase in (str(_text(mark.ph)) for mark in run.events if type(mark) is Unknown)
             )
             continue
-        columns.phases[str(run.events[types.index(kind)].ph)] += types.count(kind)
+        columns.phases[str(kind().ph)] += types.count(kind)
         if not issubclass(kind, Timed):
             continue
         marks, at = _chosen(run.events, None, [found is kind for found in types])
@@ -162,4 +163,4 @@ def _integer(value: Any) -> int | None:
             return None
     elif type(value) is float and value.is_integer():
         value = int(value)
-    return value if type(value) is int and -(2**63) <= value < 2**63 else None
+    return whole(value)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from fgtrace.frames.provenance import Device, Provenance
+from fgtrace.readers.numbers import whole
 from fgtrace.readers.repair import repairs
 
 _OPTIONS = ("record_shapes", "with_stack", "with_modules", "with_flops", "profile_memory")
@@ -56,7 +57,7 @@ class Metadata(msgspec.Struct, frozen=True):
             profiler_options={
                 name: bool(value) for name, value in options.items() if isinstance(value, int)
             },
-            base_time_ns=_integer(self.base_time_ns),
+            base_time_ns=whole(self.base_time_ns),
             device=self._device(used_device),
         )
 
@@ -71,11 +72,11 @@ class Metadata(msgspec.Struct, frozen=True):
             "cuda_runtime_version": self.cuda_runtime_version,
             "hip_runtime_version": self.hip_runtime_version,
         }
-        driver = _integer(self.cuda_driver_version or self.hip_driver_version)
+        driver = whole(self.cuda_driver_version or self.hip_driver_version)
         name = chosen.get("name")
         return Device(
             kind="cuda",
-            index=_integer(chosen.get("id")),
+            index=whole(chosen.get("id")),
             name=name if isinstance(name, str) else None,
             driver=None if driver is None else str(driver),
             properties={key: value for key, value in properties.items() if type(value) is int},
@@ -100,7 +101,3 @@ def read_metadata(text: bytes) -> Metadata | None:
         except (msgspec.DecodeError, RecursionError):
             continue
     return None
-
-
-def _integer(value: Any) -> int | None:
-    return value if type(value) is int and -(2**63) <= value < 2**63 else None
