@@ -1,4 +1,4 @@
-"""What the tests of several packages share: a builder of small traces, and the shared folder."""
+"""What the tests of several packages share: small traces, looks at them, the shared folder."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import settings
+
+from fgtrace.frames.trace import FRAMES, LAZY_FRAMES, Trace
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("fgtrace", deadline=None)
@@ -97,6 +100,29 @@ def trace(tmp_path: Path) -> TraceBuilder:
 @pytest.fixture
 def new_trace(tmp_path: Path) -> Callable[[], TraceBuilder]:
     return lambda: TraceBuilder(tmp_path)
+
+
+@pytest.fixture
+def assert_documented_columns() -> Callable[[Trace], None]:
+    def check(opened: Trace) -> None:
+        for name, expected in FRAMES.items():
+            assert getattr(opened, name).schema == expected
+        for name, expected in LAZY_FRAMES.items():
+            assert getattr(opened, name).collect_schema() == expected
+            assert getattr(opened, name).collect().schema == expected
+
+    return check
+
+
+@pytest.fixture
+def kernels_by_part() -> Callable[[Trace], list[tuple[str, int]]]:
+    """Give the name and the part of each kernel, sorted by part."""
+
+    def find(opened: Trace) -> list[tuple[str, int]]:
+        kernels = opened.device_work.filter(pl.col("kind") == "kernel")
+        return kernels.select(pl.col("name").cast(pl.String), "part").sort("part").rows()
+
+    return find
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,44 +6,20 @@ import subprocess
 import sys
 import time
 import zipfile
-from dataclasses import replace
 
-import polars as pl
 import pytest
 
 import fgtrace
 from fgtrace.analysis.summary import summarise
 from fgtrace.errors import ExitCode, FgtraceError
-from fgtrace.frames import schema
-from fgtrace.frames.notes import Note
-from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.store import save_run
-from fgtrace.frames.trace import FRAMES, LAZY_FRAMES
-from fgtrace.joining import analysed
 from fgtrace.opening import open_trace
-from fgtrace.readers import inputs, pieces
-from fgtrace.readers.inputs import open_input
-from fgtrace.readers.kineto import read_kineto
-from fgtrace.readers.recorded import PartSource
 
 CUT_OFF = gzip.compress(b'{"schemaVersion": 1, "traceEvents": [')[:30]
 """The beginning of a trace from which nothing can be read."""
 
 
-def read(path):
-    with open_input(path) as source:
-        return read_kineto(source, path=path)
-
-
-def assert_documented_columns(opened):
-    for name, expected in FRAMES.items():
-        assert getattr(opened, name).schema == expected
-    for name, expected in LAZY_FRAMES.items():
-        assert getattr(opened, name).collect_schema() == expected
-        assert getattr(opened, name).collect().schema == expected
-
-
-def test_open_is_in_the_package(trace):
+def test_open_is_in_the_package(trace, assert_documented_columns):
     opened = fgtrace.open(str(trace.kernel("k", 0, 5000, 10).write()))
     assert opened.source == "trace.json"
     assert opened.provenance.profiler == "kineto"
@@ -127,11 +103,6 @@ def test_a_recording_of_the_recorder_says_how_a_run_is_made_of_it(tmp_path):
     assert raised.value.hint == "make a run of it: fgtrace collect --from RECORDING"
 
 
-def kernels_by_part(opened):
-    kernels = opened.device_work.filter(pl.col("kind") == "kernel")
-    return kernels.select(pl.col("name").cast(pl.String), "part").sort("part").rows()
-
-
 def write_ranks(new_trace, folder, *ranks):
     folder.mkdir(exist_ok=True)
     for rank in ranks:
@@ -140,7 +111,7 @@ def write_ranks(new_trace, folder, *ranks):
         (folder / f"rank{rank}.json").write_text(builder.text())
 
 
-def test_the_files_of_a_folder_are_parts_in_natural_order(new_trace, tmp_path):
+def test_the_files_of_a_folder_are_parts_in_natural_order(new_trace, tmp_path, kernels_by_part):
     folder = tmp_path / "job"
     write_ranks(new_trace, folder, 10, 2, 1)
     opened = open_trace(folder)
@@ -355,118 +326,6 @@ def test_control_c_while_standard_input_comes_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def recording(builder, name, dur):
-    """The same process, device and correlation numbers each time."""
-    builder.range(f"fgtrace::call::c::{name}::0", 0, 9000).op("aten::mul", 500, 5000)
-    builder.kernel(name, 1000, 20_000, dur).event("python_function", "main", 0, 9, pid=0, tid=0)
-    return read(builder.write(f"{name}.json"))
-
-
-def test_parts_with_the_same_numbers_never_mix(new_trace):
-    parts = [
-        PartSource(recording(new_trace(), name, dur), name, route=name, generation=number)
-        for number, (name, dur) in enumerate([("a", 100), ("b", 200)])
-    ]
-    opened = analysed(parts, source="two", provenance=Provenance())
-    events = opened.events.collect()
-    names = dict(events.select("event_id", pl.col("name").cast(pl.String)).rows())
-    part_of = dict(events.select("event_id", "part").rows())
-    assert events["event_id"].to_list() == list(range(events.height))
-    assert opened.links.height == 2
-    for device, launch, op, around in opened.links.select(
-        "device_event_id", "launch_event_id", "op_event_id", "range_event_id"
-    ).iter_rows():
-        assert part_of[device] == part_of[launch] == part_of[op] == part_of[around]
-        assert names[around] == f"fgtrace::call::c::{names[device]}::0"
-    assert opened.calls.select("part", "route", "generation").rows() == [(0, "a", 0), (1, "b", 1)]
-    assert opened.parts.select("part", "route", "generation").rows() == [(0, "a", 0), (1, "b", 1)]
-
-
-def test_launch_attributes_follow_their_kernels_into_the_trace(new_trace):
-    parts = []
-    for grid in (4, 8):
-        builder = new_trace().op("aten::add", 0, 10)
-        builder.work("k", 50, 5, grid=[grid, 1, 1])
-        parts.append(PartSource(read(builder.write(f"{grid}.json")), str(grid)))
-    opened = analysed(parts, source="two", provenance=Provenance())
-    kernels = opened.device_work["event_id"].to_list()
-    attributes = opened.launch_attributes.collect()
-    assert attributes.select("event_id", pl.col("grid").list.first()).rows() == [
-        (kernels[0], 4),
-        (kernels[1], 8),
-    ]
-
-
-def test_attributes_of_operators_follow_them_into_the_trace(new_trace):
-    parts = []
-    for size in (4, 8):
-        recorded = read(new_trace().kernel("k", 100, 50, 5).op("a", 0, 10).write(f"{size}.json"))
-        shapes = [{"event_id": 0, "input_shapes": f"[[{size}]]"}]
-        attributes = pl.LazyFrame(shapes, schema=schema.OP_ATTRIBUTES)
-        parts.append(PartSource(replace(recorded, op_attributes=attributes), str(size)))
-    opened = analysed(parts, source="two", provenance=Provenance())
-    ops = opened.events.filter(pl.col("kind") == "op").select("event_id").collect()
-    attributes = opened.op_attributes.select("event_id", "input_shapes").collect()
-    assert attributes.rows() == list(zip(ops["event_id"], ["[[4]]", "[[8]]"], strict=True))
-
-
-def test_the_documents_of_one_file_are_parts_of_their_own(new_trace):
-    first, second, other = (
-        read(new_trace().kernel(name, 1000, 9000, 10).write(f"{name}.json"))
-        for name in ("k0", "k1", "k2")
-    )
-    later = second.events.with_columns(pl.col("event_id") + 2, part=pl.lit(1, pl.UInt32))
-    both = replace(
-        first,
-        events=pl.concat([first.events, later]),
-        notes=[Note("warning", "second-document", 1, "another")],
-    )
-    opened = analysed(
-        [PartSource(both, "a.json"), PartSource(other, "b.json")],
-        source="job",
-        provenance=Provenance(),
-    )
-    assert opened.parts.select("part", "source", "process").rows() == [
-        (0, "a.json", "1"),
-        (1, "a.json", "1"),
-        (2, "b.json", "1"),
-    ]
-    assert kernels_by_part(opened) == [("k0", 0), ("k1", 1), ("k2", 2)]
-    assert opened.events.select("event_id").collect()["event_id"].to_list() == list(range(6))
-    assert opened.links["launch_event_id"].n_unique() == 3
-    assert opened.notes.filter(kind="second-document")["part"].to_list() == [0]
-
-
-def test_what_was_collected_of_events_stays_when_other_fields_change(trace):
-    opened = open_trace(trace.kernel("k", 0, 5000, 10).write())
-    assert opened.having(source="x").device_work is opened.device_work
-    other = opened.having(events=opened.events.clear())
-    assert other.device_work.is_empty()
-
-
-def test_notes_of_the_caller_the_reader_and_the_analyses_are_collected(trace):
-    trace.op("a", 0, 1).event("cpu_op", "b", 0, 0, ph="b")
-    recorded = read(trace.write())
-    opened = analysed(
-        [PartSource(recorded, "x")],
-        source="x",
-        provenance=Provenance(),
-        notes=[Note("info", "quick", 1, "one generation")],
-    )
-    assert opened.notes.select("kind", "part").rows() == [
-        ("quick", None),
-        ("events-not-read", 0),
-        ("no-device-activity", None),
-        ("no-calls", None),
-    ]
-
-
-def test_a_trace_of_no_recordings_has_empty_frames():
-    opened = analysed([], source="nothing", provenance=Provenance())
-    assert_documented_columns(opened)
-    assert opened.events.collect().is_empty()
-
-
 def test_opening_loads_no_torch_and_nothing_that_draws(trace):
     path = trace.range("call", 0, 9000).kernel("k", 1000, 5000, 10).write()
     script = f"""
@@ -481,73 +340,6 @@ print([name for name in heavy if name in sys.modules])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout.strip() == "[]"
-
-
-def read_text(folder, *documents):
-    path = folder / "trace.json"
-    path.write_text("".join(f'{{"traceEvents": [{", ".join(texts)}]}}' for texts in documents))
-    return open_trace(path)
-
-
-def kernel_text(name, start_us, dur_us, correlation=1):
-    args = f'{{"device": 0, "stream": 7, "correlation": {correlation}}}'
-    return (
-        f'{{"ph": "X", "cat": "kernel", "name": "{name}", "pid": 0, "tid": 7, "ts": {start_us}, '
-        f'"dur": {dur_us}, "args": {args}}}'
-    )
-
-
-def test_one_later_launch_inside_of_a_kernel_proves_nothing_wrong(tmp_path):
-    inside = read_text(tmp_path, [kernel_text("a", 0, 10_000), kernel_text("b", 5000, 1000, 2)])
-    assert inside.device_work["dur_ns"].to_list() == [10_000_000, 1_000_000]
-
-
-def test_the_clock_of_one_document_is_no_measure_of_another_s(tmp_path):
-    many = [kernel_text("a", place, 1, place) for place in range(1000)]
-    few = [kernel_text("b", 10**10 + place, 1, place) for place in range(5)]
-    host = ['{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 0, "dur": 1}']
-    opened = read_text(tmp_path, many, few, host)
-    assert opened.device_work["start_ns"].null_count() == 0
-    assert "clock-outlier" not in opened.notes["kind"]
-
-
-@pytest.mark.parametrize("end_category", ["kernel", None])
-def test_begin_and_end_of_device_work_find_each_other_on_their_stream(tmp_path, end_category):
-    marks = [("B", 0, 7), ("B", 1, 8), ("E", 10, 7), ("E", 20, 8)]
-    categories = {"B": "kernel", "E": end_category}
-    texts = [
-        json.dumps(
-            {"ph": phase, "cat": categories[phase], "name": "k", "pid": 0, "tid": stream, "ts": ts}
-        )
-        for phase, ts, stream in marks
-    ]
-    work = read_text(tmp_path, texts).events.collect()
-    assert work.select("stream", "dur_ns").rows() == [(7, 10_000), (8, 19_000)]
-    assert work["thread"].to_list() == [None, None]
-
-
-@pytest.mark.parametrize("key", ["cat", "name", "pid", "tid", "ts", "dur"])
-@pytest.mark.parametrize(
-    "value", ["[" * 900 + "]" * 900, '{"a": [1]}', "9" * 50], ids=["list", "object", "number"]
-)
-def test_what_no_column_can_hold_is_missing_and_costs_nothing(tmp_path, key, value):
-    members = {"cat": '"cpu_op"', "name": '"x"', "pid": "1", "tid": "1", "ts": "0", "dur": "1"}
-    texts = [
-        "{" + ", ".join(f'"{name}": {text}' for name, text in one.items()) + ', "ph": "X"}'
-        for one in (members | {key: value}, members | {"name": '"other"'})
-    ]
-    events = read_text(tmp_path, texts).events.collect()
-    assert "other" in events["name"]
-    assert events.height == (1 if key == "ts" else 2)
-
-
-def test_metadata_that_is_nested_too_deep_is_a_note(tmp_path):
-    path = tmp_path / "trace.json"
-    event = '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 1, "tid": 1, "ts": 0, "dur": 1}'
-    path.write_text(f'{{"a": {"[" * 100_000}{"]" * 100_000}, "traceEvents": [{event}]}}')
-    opened = open_trace(path)
-    assert opened.events.collect().height == 1
-    assert "metadata-not-read" in opened.notes["kind"]
 
 
 def test_a_file_whose_name_is_no_text_is_opened(trace):
@@ -570,29 +362,6 @@ def test_attributes_of_a_file_that_changed_while_it_was_read_are_refused(trace):
     opened = open_trace(path, lambda *_: os.utime(path, ns=(0, 1)), cache=False)
     with pytest.raises(Exception, match="no longer the file"):
         opened.launch_attributes.collect()
-
-
-def test_categories_without_a_meaning_change_nothing_for_those_with_one(trace):
-    for number, category in enumerate(
-        ("new", "newer", "cpu_op", "hip_driver", "cpu_instant_event")
-    ):
-        trace.event(category, "[memory]", number, 1)
-    events = open_trace(trace.write()).events.select("kind", "source_category").collect()
-    assert events.cast(pl.String).rows() == [
-        ("other", "new"),
-        ("other", "newer"),
-        ("op", "cpu_op"),
-        ("driver", "hip_driver"),
-        ("memory", "cpu_instant_event"),
-    ]
-
-
-def test_an_event_that_is_too_long_is_skipped_without_a_made_up_place(trace, monkeypatch):
-    monkeypatch.setattr(pieces, "_MOST_EVENT", 10_000)
-    monkeypatch.setattr(inputs, "BLOCK", 3000)
-    path = trace.op("a", 0, 1).op("x" * 50_000, 2, 1).op("b", 4, 1).write()
-    (message,) = open_trace(path).notes.filter(kind="event-skipped")["message"]
-    assert "None" not in message
 
 
 def test_attributes_of_what_came_through_a_pipe_can_be_collected_later(trace, tmp_path):

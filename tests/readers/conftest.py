@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 
+from fgtrace.frames.trace import Trace
+from fgtrace.opening import open_trace
 from fgtrace.readers.inputs import open_input
 from fgtrace.readers.kineto import read_kineto
 from fgtrace.readers.recorded import Recorded
@@ -66,3 +68,10 @@ def names(recorded: Recorded) -> list[object]:
 def notes(recorded: Recorded) -> dict[str, int]:
     """Give the counts of notes by kind."""
     return {note.kind: note.count for note in recorded.notes}
+
+
+def read_text(folder: Path, *documents: list[str]) -> Trace:
+    """Open a file of documents, each given as the texts of its events."""
+    path = folder / "trace.json"
+    path.write_text("".join(f'{{"traceEvents": [{", ".join(texts)}]}}' for texts in documents))
+    return open_trace(path)

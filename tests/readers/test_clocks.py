@@ -4,6 +4,8 @@ import pytest
 from fgtrace.readers.clocks import RAW_TIMES, TIMED, corrected_times
 from fgtrace.readers.kinds import TYPED
 
+from .conftest import read_text
+
 SECOND = 1_000_000_000
 MILLISECOND = 1_000_000
 
@@ -129,3 +131,25 @@ def test_a_device_that_is_all_on_another_clock_keeps_its_times_and_is_told():
     rows, notes = corrected(device, host(1000 * SECOND, 1001 * SECOND))
     assert rows == []
     assert notes == [("clock-outlier", 2, RAW_TIMES)]
+
+
+def kernel_text(name, start_us, dur_us, correlation=1):
+    args = f'{{"device": 0, "stream": 7, "correlation": {correlation}}}'
+    return (
+        f'{{"ph": "X", "cat": "kernel", "name": "{name}", "pid": 0, "tid": 7, "ts": {start_us}, '
+        f'"dur": {dur_us}, "args": {args}}}'
+    )
+
+
+def test_one_later_launch_inside_of_a_kernel_proves_nothing_wrong(tmp_path):
+    inside = read_text(tmp_path, [kernel_text("a", 0, 10_000), kernel_text("b", 5000, 1000, 2)])
+    assert inside.device_work["dur_ns"].to_list() == [10_000_000, 1_000_000]
+
+
+def test_the_clock_of_one_document_is_no_measure_of_another_s(tmp_path):
+    many = [kernel_text("a", place, 1, place) for place in range(1000)]
+    few = [kernel_text("b", 10**10 + place, 1, place) for place in range(5)]
+    host = ['{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 0, "dur": 1}']
+    opened = read_text(tmp_path, many, few, host)
+    assert opened.device_work["start_ns"].null_count() == 0
+    assert "clock-outlier" not in opened.notes["kind"]

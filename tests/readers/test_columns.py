@@ -8,7 +8,7 @@ from fgtrace.frames.schema import EVENTS
 from fgtrace.readers.kineto import read_kineto
 
 from .blocks import Blocks
-from .conftest import names, notes, rows
+from .conftest import names, notes, read_text, rows
 from .reference import Row, reference
 
 BASE_NS = 4_812_000_000_000_000
@@ -244,3 +244,18 @@ def test_all_columns_are_what_the_standard_library_reads(some, indent, size):
     recorded = read_kineto(Blocks(text, size), raw_times=True)
     assert rows(recorded, *Row._fields) == [tuple(row) for row in reference(text)]
     assert (recorded.tally.decoded, recorded.tally.skipped) == (len(some), 0)
+
+
+@pytest.mark.parametrize("key", ["cat", "name", "pid", "tid", "ts", "dur"])
+@pytest.mark.parametrize(
+    "value", ["[" * 900 + "]" * 900, '{"a": [1]}', "9" * 50], ids=["list", "object", "number"]
+)
+def test_what_no_column_can_hold_is_missing_and_costs_nothing(tmp_path, key, value):
+    members = {"cat": '"cpu_op"', "name": '"x"', "pid": "1", "tid": "1", "ts": "0", "dur": "1"}
+    texts = [
+        "{" + ", ".join(f'"{name}": {text}' for name, text in one.items()) + ', "ph": "X"}'
+        for one in (members | {key: value}, members | {"name": '"other"'})
+    ]
+    events = read_text(tmp_path, texts).events.collect()
+    assert "other" in events["name"]
+    assert events.height == (1 if key == "ts" else 2)

@@ -1,4 +1,7 @@
+import polars as pl
 import pytest
+
+from fgtrace.opening import open_trace
 
 from .conftest import notes, rows
 
@@ -125,3 +128,18 @@ def test_what_another_call_says_of_a_copy_does_not(trace, read):
     trace.api("cudaMemcpyAsync", 0, 9, kind="2", bytes="4")
     trace.work("Memcpy DtoD (Device -> Device)", 3, 1, category="gpu_memcpy")
     assert rows(read(trace.write()), "copy_kind", "bytes")[1] == ("DtoD", None)
+
+
+def test_categories_without_a_meaning_change_nothing_for_those_with_one(trace):
+    for number, category in enumerate(
+        ("new", "newer", "cpu_op", "hip_driver", "cpu_instant_event")
+    ):
+        trace.event(category, "[memory]", number, 1)
+    events = open_trace(trace.write()).events.select("kind", "source_category").collect()
+    assert events.cast(pl.String).rows() == [
+        ("other", "new"),
+        ("other", "newer"),
+        ("op", "cpu_op"),
+        ("driver", "hip_driver"),
+        ("memory", "cpu_instant_event"),
+    ]

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from fgtrace.opening import open_trace
 from fgtrace.readers.metadata import read_metadata
 
 from .conftest import notes, rows
@@ -94,3 +95,12 @@ def test_metadata_before_the_end_of_a_file_that_is_cut_off_are_read(read):
 def test_nothing_that_is_too_deep_is_followed():
     assert read_metadata(b'{"a": ' + b"[" * 100_000) is None
     assert read_metadata(b'{"a": "' + b'\\"' * 1_000_000) is None
+
+
+def test_metadata_that_is_nested_too_deep_is_a_note(tmp_path):
+    path = tmp_path / "trace.json"
+    event = '{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 1, "tid": 1, "ts": 0, "dur": 1}'
+    path.write_text(f'{{"a": {"[" * 100_000}{"]" * 100_000}, "traceEvents": [{event}]}}')
+    opened = open_trace(path)
+    assert opened.events.collect().height == 1
+    assert "metadata-not-read" in opened.notes["kind"]

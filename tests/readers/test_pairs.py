@@ -1,6 +1,8 @@
+import json
+
 import pytest
 
-from .conftest import names, notes, rows
+from .conftest import names, notes, read_text, rows
 
 
 def mark(trace, phase, name, at, *, category="cpu_op", **more):
@@ -101,3 +103,18 @@ def test_a_mark_without_a_time_is_left_out(trace, read):
     recorded = read(trace.write())
     assert spans(recorded) == [("a", 0, 30)]
     assert notes(recorded) == {"event-without-time": 1}
+
+
+@pytest.mark.parametrize("end_category", ["kernel", None])
+def test_begin_and_end_of_device_work_find_each_other_on_their_stream(tmp_path, end_category):
+    marks = [("B", 0, 7), ("B", 1, 8), ("E", 10, 7), ("E", 20, 8)]
+    categories = {"B": "kernel", "E": end_category}
+    texts = [
+        json.dumps(
+            {"ph": phase, "cat": categories[phase], "name": "k", "pid": 0, "tid": stream, "ts": ts}
+        )
+        for phase, ts, stream in marks
+    ]
+    work = read_text(tmp_path, texts).events.collect()
+    assert work.select("stream", "dur_ns").rows() == [(7, 10_000), (8, 19_000)]
+    assert work["thread"].to_list() == [None, None]

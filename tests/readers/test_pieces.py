@@ -2,6 +2,8 @@ import json
 
 import pytest
 
+from fgtrace.opening import open_trace
+from fgtrace.readers import inputs
 from fgtrace.readers import pieces as module
 from fgtrace.readers.events import EventStream
 from fgtrace.readers.marks import MARKS, Unknown
@@ -158,3 +160,11 @@ def test_of_an_event_that_is_too_long_only_itself_is_lost(monkeypatch):
     found, _, skipped, _, stray, cut_off = read(text, 3000)
     assert [mark.name for _, mark in found] == ["a", "b"]
     assert (skipped, stray, cut_off) == (1, 0, None)
+
+
+def test_an_event_that_is_too_long_is_skipped_without_a_made_up_place(trace, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_EVENT", 10_000)
+    monkeypatch.setattr(inputs, "BLOCK", 3000)
+    path = trace.op("a", 0, 1).op("x" * 50_000, 2, 1).op("b", 4, 1).write()
+    (message,) = open_trace(path).notes.filter(kind="event-skipped")["message"]
+    assert "None" not in message
