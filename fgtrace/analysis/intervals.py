@@ -50,35 +50,6 @@ def covered_length(windows: pl.DataFrame, events: pl.DataFrame, by: Sequence[str
     return (end - start).set(~known, None).alias("covered_ns")
 
 
-def own_length(events: pl.DataFrame, outer: str) -> pl.Series:
-    """Say how long each event lasts without what is inside it.
-
-    `outer` holds the `event_id` of the innermost one around each, as `nest` finds it. A value
-    an event, in their order; null where it has no duration.
-    """
-    # Of two events inside the same one neither encloses the other. So in order of their starts
-    # their ends are in order too, and only the one before can cover a part of the next.
-    start, end = pl.col("start_ns"), pl.col("end_ns")
-    is_next = pl.col(outer) == pl.col(outer).shift(1)
-    begin = pl.when(is_next).then(pl.max_horizontal(start, end.shift(1))).otherwise(start)
-    inside = (
-        events.lazy()
-        .filter(pl.col(outer).is_not_null())
-        .select(outer, "event_id", start, end_ns=start + pl.col("dur_ns"))
-        .sort(outer, "start_ns", "event_id")
-        .select(outer, inside_ns=(end - begin).clip(lower_bound=0))
-        .group_by(event_id=outer)
-        .agg(pl.col("inside_ns").sum())
-    )
-    return (
-        events.lazy()
-        .select("event_id", "dur_ns")
-        .join(inside, on="event_id", how="left", maintain_order="left")
-        .select(own_ns=pl.col("dur_ns") - pl.col("inside_ns").fill_null(0))
-        .collect()["own_ns"]
-    )
-
-
 def outermost(events: pl.DataFrame) -> pl.DataFrame:
     """Select the host events that lie in none of the others; of equal intervals, the first.
 

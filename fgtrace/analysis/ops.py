@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from fgtrace.analysis.around import INTERVAL, THREAD, around_in
-from fgtrace.analysis.intervals import own_length, union_length
+from fgtrace.analysis.intervals import union_length
 from fgtrace.analysis.links import launches
 from fgtrace.analysis.work import work_by_owner
 from fgtrace.frames.nesting import nest
@@ -35,15 +35,11 @@ def ops_report(trace: Trace) -> pl.DataFrame:
     ops = trace.events.filter(pl.col("kind") == "op").select(*INTERVAL, "name").collect()
     ops = nest(ops)
     duration = pl.col("dur_ns")
-    by_name = (
-        ops.with_columns(own_length(ops, "parent_id"))
-        .group_by("name")
-        .agg(
-            count=pl.len(),
-            self_host_ns=pl.col("own_ns").sum(),
-            median_ns=duration.median().floor(),
-            max_ns=duration.max(),
-        )
+    by_name = ops.group_by("name").agg(
+        count=pl.len(),
+        self_host_ns=pl.col("own_ns").sum(),
+        median_ns=duration.median().floor(),
+        max_ns=duration.max(),
     )
     total = (
         union_length(ops, [*THREAD, "name"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from fgtrace.analysis.around import INTERVAL, THREAD
-from fgtrace.analysis.intervals import own_length
 from fgtrace.analysis.work import work_by_owner
 from fgtrace.frames.nesting import HOST, nest
 from fgtrace.frames.trace import Trace
@@ -47,8 +46,7 @@ def tree_report(trace: Trace) -> pl.DataFrame:
     owner = pl.coalesce("launch_event_id", "op_event_id")
     is_first = pl.col("event_id") == pl.col("path_id")
     paths = (
-        host.with_columns(own_length(host, "parent_id"))
-        .join(work_by_owner(trace, owner), on="event_id", how="left")
+        host.join(work_by_owner(trace, owner), on="event_id", how="left")
         .group_by("path_id", "parent_path_id", "depth")
         .agg(
             pl.col("name", "kind").filter(is_first).first(),

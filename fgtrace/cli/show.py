@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -27,6 +28,11 @@ REPORTS = {
 }
 """The reports, and the function from a trace that makes each."""
 
+TAKES: dict[str, tuple[str, ...]] = {
+    "by": ("ops",),
+}
+"""The reports that take an option of their own: a keyword argument of their function."""
+
 
 def _pattern(
     ctx: click.Context, param: click.Parameter, value: str | None
@@ -40,6 +46,17 @@ def _pattern(
             kind="usage",
             exit_code=ExitCode.USAGE,
         ) from error
+
+
+def _own_options(report: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Give those of a report's own options that were given; refuse another report's."""
+    chosen = {name: value for name, value in given.items() if value}
+    for name in chosen:
+        if report not in TAKES[name]:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} goes with the report {' or '.join(TAKES[name])}"
+            )
+    return chosen
 
 
 def reading(name: str, consumed: int, size: int) -> str:
@@ -72,6 +89,9 @@ def _end_like_ctrl_c() -> None:
     metavar="RE",
     help="only rows in whose names the regular expression is found",
 )
+@click.option(
+    "--by", type=Names("grouping", ("shape",)), help="ops: by the inputs' shapes and types too"
+)
 @click.option("--raw-times", is_flag=True, help="times that cannot be, as they were recorded")
 @click.option("--no-cache", is_flag=True, help="read TRACE anew, and keep nothing of it")
 @click.option("--raw-names", is_flag=True, help="names in CSV as they were recorded, not escaped")
@@ -84,6 +104,7 @@ def show(
     form: str,
     limit: int | None,
     pattern: re.Pattern[str] | None,
+    by: str | None,
     raw_times: bool,
     no_cache: bool,
     raw_names: bool,
@@ -103,6 +124,7 @@ def show(
     # Polars' handler would have a blocked read started again, and Ctrl-C wait for its end.
     signal.siginterrupt(signal.SIGINT, True)
     _end_like_ctrl_c()
+    own = _own_options(report, {"by": by})
     if report == "summary" and (pattern or limit):
         raise click.UsageError("the summary has no rows for --filter or --limit to choose from")
     with Progress(after=0.5) as progress:
@@ -114,7 +136,7 @@ def show(
         )
     beside = notices(trace)
     module, function = REPORTS[report].split(":")
-    result = getattr(import_module(module), function)(trace)
+    result = getattr(import_module(module), function)(trace, **own)
     if report == "summary":
         answer = build.summary_answer(result, trace.source, beside)
     else:

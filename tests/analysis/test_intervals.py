@@ -2,9 +2,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fgtrace.analysis.intervals import covered_length, own_length, union_length
-from fgtrace.frames.nesting import nest
-from fgtrace.frames.schema import EVENTS
+from fgtrace.analysis.intervals import covered_length, union_length
 
 SCHEMA = {"group": pl.String, "start_ns": pl.Int64, "dur_ns": pl.Int64}
 
@@ -102,36 +100,3 @@ def test_what_is_covered_is_the_count_of_covered_nanoseconds(windows, intervals)
 @given(rows | near)
 def test_a_group_covers_the_whole_of_its_intervals(rows):
     assert covered(rows, rows) == [dur for _, _, dur in rows]
-
-
-@given(near)
-def test_an_event_has_for_itself_the_nanoseconds_in_none_directly_inside(rows):
-    columns = ("event_id", "kind", "part", "process", "thread", "start_ns", "dur_ns")
-    events = pl.DataFrame(
-        [
-            (place, "op", 0, "1", group, start, dur)
-            for place, (group, start, dur) in enumerate(
-                sorted(rows, key=lambda row: (row[1], -row[2]))
-            )
-        ],
-        schema={name: EVENTS[name] for name in columns},
-        orient="row",
-    )
-    events = nest(events).rename({"parent_id": "outer_id"})
-    inside = {place: set() for place in events["event_id"]}
-    for start, dur, outer in events.select("start_ns", "dur_ns", "outer_id").iter_rows():
-        if outer is not None:
-            inside[outer] |= ticks(start, dur)
-    expected = [
-        len(ticks(start, dur) - inside[event_id])
-        for event_id, start, dur in events.select("event_id", "start_ns", "dur_ns").iter_rows()
-    ]
-    assert own_length(events, "outer_id").to_list() == expected
-
-
-def test_an_event_without_a_length_has_none_for_itself():
-    events = pl.DataFrame(
-        {"event_id": [0, 1], "outer_id": [None, None], "start_ns": [0, 5], "dur_ns": [None, 3]},
-        schema_overrides={"event_id": pl.UInt32, "outer_id": pl.UInt32},
-    )
-    assert own_length(events, "outer_id").to_list() == [None, 3]

@@ -47,6 +47,7 @@ def test_events_that_cross_enclose_neither_and_lose_nothing():
     events = nest(host((0, 960), (959, 20), (965, 5)))
     assert events.height == 3
     assert parents(events) == [None, None, 1]
+    assert events["own_ns"].to_list() == [959, 15, 5]
 
 
 def test_threads_and_processes_do_not_enclose_each_other():
@@ -64,6 +65,7 @@ def test_device_work_and_counters_have_no_parent():
     nested = nest(rows)
     assert parents(nested) == [None, None, None]
     assert nested["depth"].to_list() == [0, None, None]
+    assert nested["own_ns"].to_list() == [100, None, None]
 
 
 intervals = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=25)
@@ -95,6 +97,21 @@ def test_the_parent_agrees_with_looking_at_every_pair(rows):
         while (event_id := above[event_id]) is not None:
             depth -= 1
         assert depth == 0
+
+
+@given(intervals)
+def test_each_nanosecond_is_the_own_time_of_the_last_event_that_began_before_it(rows):
+    nested = nest(host(*rows))
+    expected = [0] * nested.height
+    for tick in range(60):
+        running = [
+            event_id
+            for event_id, start, dur in nested.select("event_id", "start_ns", "dur_ns").iter_rows()
+            if start <= tick < start + dur
+        ]
+        if running:
+            expected[max(running)] += 1
+    assert nested["own_ns"].to_list() == expected
 
 
 def test_nothing_is_too_deep():

@@ -14,7 +14,8 @@ from fgtrace.analysis.summary import Metrics, PartSummary, Recorded, Summary
 from fgtrace.analysis.syncs import SYNCS
 from fgtrace.analysis.tree import TREE
 from fgtrace.frames.schema import NOTES
-from fgtrace.views.build import LAYOUTS, build_table, report_answer, summary_answer
+from fgtrace.views.build import build_table, report_answer, summary_answer
+from fgtrace.views.layouts import LAYOUTS
 from fgtrace.views.notices import Notices
 
 SCHEMAS = {
