@@ -27,11 +27,29 @@ CALLS_REPORT = pl.Schema(
     }
 )
 
+CALLS_BY_CASE = pl.Schema(
+    {
+        "case": pl.String,
+        "route": pl.String,
+        "generation": pl.UInt32,
+        "calls": pl.Int64,
+        # Over the calls that are not left out; the worst is of all.
+        "median_ns": pl.Int64,
+        "p95_ns": pl.Int64,  # a time that occurred
+        "worst_ns": pl.Int64,
+        "worst_index": pl.UInt32,  # which call that is
+        "kernel_count": pl.Int64,  # medians, like those below; null as in CALLS_REPORT
+        "copy_count": pl.Int64,
+        "readback_count": pl.Int64,
+        "device_time_ns": pl.Int64,
+    }
+)
+
 _FORMS = (
     r"^fgtrace::call::(?<case>.+)::(?<route>.+)::(?<index>[0-9]+)$",
     r"^fgtrace::(?:call::)?(?<case>.+)$",
     r"^call(?<case>)$",
-    r"^ProfilerStep#[0-9]+(?<case>)$",
+    r"^ProfilerStep#(?<index>[0-9]+)(?<case>)$",
 )
 """What a call's range is named, the first form that a part has counts."""
 
@@ -83,7 +101,7 @@ def _forms(names: pl.Series) -> pl.DataFrame:
         .with_columns(
             case=_field("case", forms=(0, 1)),
             range_route=_field("route", forms=(0,)),
-            range_index=_field("index", forms=(0,)).cast(pl.UInt32, strict=False),
+            range_index=_field("index", forms=(0, 3)).cast(pl.UInt32, strict=False),
         )
     )
 
@@ -203,4 +221,23 @@ def calls_report(trace: Trace) -> pl.DataFrame:
         .with_columns(call_ns="dur_ns")
         .select(CALLS_REPORT.names())
         .cast(CALLS_REPORT)
+    )
+
+
+def calls_by_case_report(trace: Trace) -> pl.DataFrame:
+    """Make a row for each case, route and generation: how its calls are spread, and the worst."""
+    call, kept = pl.col("call_ns"), ~pl.col("left_out")
+    return (
+        calls_report(trace)
+        .group_by("case", "route", "generation", maintain_order=True)
+        .agg(
+            pl.col(COUNTS).filter(kept).median().floor(),
+            calls=pl.len(),
+            median_ns=call.filter(kept).median().floor(),
+            p95_ns=call.filter(kept).quantile(0.95, "higher"),
+            worst_ns=call.max(),
+            worst_index=pl.col("index").sort_by("call_ns").last(),
+        )
+        .select(CALLS_BY_CASE.names())
+        .cast(CALLS_BY_CASE)
     )

@@ -27,28 +27,57 @@ OPS = pl.Schema(
 )
 
 
+OPS_BY_SHAPE = pl.Schema(
+    {
+        **OPS,
+        "shapes": pl.String,  # of the inputs, as the profiler wrote them; null: not recorded
+        "types": pl.String,  # of the inputs, the same
+    }
+)
+
+
 def ops_report(trace: Trace) -> pl.DataFrame:
     """Make a row for each operator name, the longest host time of its own first.
 
     Host times of their own add up to the time in operators; threads are added up.
     """
-    ops = trace.events.filter(pl.col("kind") == "op").select(*INTERVAL, "name").collect()
-    ops = nest(ops)
+    return _report(trace, _operators(trace), ["name"]).select(OPS.names()).cast(OPS)
+
+
+def ops_by_shape_report(trace: Trace) -> pl.DataFrame:
+    """Make a row for each operator name, input shapes and types, as `ops_report` does."""
+    inputs = trace.op_attributes.select(
+        "event_id", shapes="input_shapes", types="input_types"
+    ).collect()
+    ops = _operators(trace).join(inputs, on="event_id", how="left", maintain_order="left")
+    rows = _report(trace, ops, ["name", "shapes", "types"])
+    return rows.select(OPS_BY_SHAPE.names()).cast(OPS_BY_SHAPE)
+
+
+def _operators(trace: Trace) -> pl.DataFrame:
+    return nest(trace.events.filter(pl.col("kind") == "op").select(*INTERVAL, "name").collect())
+
+
+def _report(trace: Trace, ops: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     duration = pl.col("dur_ns")
-    by_name = ops.group_by("name").agg(
-        count=pl.len(),
-        self_host_ns=pl.col("own_ns").sum(),
-        median_ns=duration.median().floor(),
-        max_ns=duration.max(),
+    rows = (
+        ops.group_by(by)
+        .agg(
+            count=pl.len(),
+            self_host_ns=pl.col("own_ns").sum(),
+            median_ns=duration.median().floor(),
+            max_ns=duration.max(),
+        )
+        .with_row_index("group")
     )
+    ops = ops.join(rows.select("group", *by), on=by, nulls_equal=True, maintain_order="left")
     total = (
-        union_length(ops, [*THREAD, "name"])
-        .group_by("name")
+        union_length(ops, [*THREAD, "group"])
+        .group_by("group")
         .agg(total_host_ns=pl.col("busy_ns").sum())
     )
-    rows = by_name.join(total, on="name", how="left")
-    for found in (_device_work(trace, ops), _launches(trace, ops)):
-        rows = rows.join(found, on="name", how="left")
+    for found in (total, _device_work(trace, ops), _launches(trace, ops)):
+        rows = rows.join(found, on="group", how="left")
     device, api = not trace.device_work.is_empty(), not trace.api_calls.is_empty()
     return (
         rows.with_columns(
@@ -57,27 +86,25 @@ def ops_report(trace: Trace) -> pl.DataFrame:
             pl.when(api).then(pl.col("launch_count").fill_null(0)),
         )
         .cast({"name": pl.String})
-        .sort("self_host_ns", "name", descending=[True, False])
-        .select(OPS.names())
-        .cast(OPS)
+        .sort("self_host_ns", *by, descending=[True, *[False] * len(by)])
     )
 
 
 def _device_work(trace: Trace, ops: pl.DataFrame) -> pl.DataFrame:
     return (
         work_by_owner(trace, pl.col("op_event_id"))
-        .join(ops.select("name", "event_id"), on="event_id")
-        .group_by("name")
+        .join(ops.select("group", "event_id"), on="event_id")
+        .group_by("group")
         .agg(pl.col("device_time_ns", "kernel_count").sum())
     )
 
 
 def _launches(trace: Trace, ops: pl.DataFrame) -> pl.DataFrame:
-    names = ops.select("name", outer_id="event_id")
+    groups = ops.select("group", outer_id="event_id")
     return (
         around_in(ops, launches(trace))
         .to_frame()
-        .join(names, on="outer_id")
-        .group_by("name")
+        .join(groups, on="outer_id")
+        .group_by("group")
         .agg(launch_count=pl.len())
     )

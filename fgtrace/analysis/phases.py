@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.around import around_in
-from fgtrace.analysis.calls import (
-    COUNTS,
-    PHASE,
-    call_ranges,
-    call_work,
-    counts,
-    counts_or_zero,
-)
-from fgtrace.analysis.readbacks import waits
-from fgtrace.frames.nesting import nest
+from fgtrace.analysis.calls import COUNTS, call_work, counts, counts_or_zero
+from fgtrace.analysis.marks import device_phases, phase_marks
+from fgtrace.analysis.pieces import OTHER, host_pieces
+from fgtrace.analysis.rules import RANGE, RULES, Rule
 from fgtrace.frames.trace import Trace
 
 PHASES = pl.Schema(
@@ -30,28 +23,38 @@ PHASES = pl.Schema(
         "device_time_ns": pl.Int64,
         "host_time_ns": pl.Int64,  # on the call's thread, without the phases inside
         "waiting_ns": pl.Int64,  # of it: synchronise calls and blocking copies
-        "rule": pl.String,  # range: an explicit range marks it; null: no rule does
+        # `range`: explicit ranges mark it; else the rules that do; null: no mark, see LEFTOVERS.
+        "rule": pl.String,
     }
 )
 
-OTHER = "other"
+EXPLAINED = pl.Schema(
+    {
+        "case": pl.String,
+        "route": pl.String,
+        "phase": pl.String,
+        "rule": pl.String,
+        "calls": pl.Int64,  # calls in which it marks something
+        "count": pl.Int64,  # of what it marks
+        "example": pl.String,  # the name of the first event that it marks
+        "event_id": pl.UInt32,  # of the same
+        "sentence": pl.String,  # what the rule looks for
+        "source": pl.String,  # where that can be read
+    }
+)
 
-_OLD_NAMES = {"scan": "prefix_scan", "readback": "length_readback"}
 
-
-def phases_report(trace: Trace) -> pl.DataFrame:
+def phases_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
     """Make a row for each case, route and phase, in order of the phases' place in a call.
 
-    Device work belongs to the phase around its launch. What a call does outside any phase is
-    `other`, so that the host times of a call's phases add up to the call.
+    Device work belongs to the phase of its launch. What no range and no rule marks is told apart by
+    what the host does, so that the host times of a call's phases add up to the call.
     """
-    ranges = _phase_ranges(trace)
-    key = ["call_id", "phase"]
+    marks = phase_marks(trace, rules)
     calls = trace.calls.select("part", "case", "route", "left_out", call_id="range_event_id")
     rows = (
-        _host_times(trace, ranges)
-        .join(_device_work(trace, ranges), on=key, how="full", coalesce=True)
-        .join(_waiting(trace, ranges), on=key, how="left")
+        _host_times(trace, marks)
+        .join(_device_work(trace, marks, rules), on=["call_id", "phase"], how="full", coalesce=True)
         .join(calls, on="call_id")
         .with_columns(pl.col("host_time_ns", "waiting_ns").fill_null(0))
     )
@@ -60,75 +63,77 @@ def phases_report(trace: Trace) -> pl.DataFrame:
         counts_or_zero(trace, rows)
         .group_by("case", "route", "phase")
         .agg(medians.floor(), pl.col("offset_ns").min(), calls=pl.len())
-        .with_columns(rule=pl.when(pl.col("phase") != OTHER).then(pl.lit("range")))
+        .join(_rules(marks, calls), on=["case", "route", "phase"], how="left", nulls_equal=True)
         .sort("case", "route", pl.col("phase") == OTHER, "offset_ns", "phase", nulls_last=True)
         .select(PHASES.names())
         .cast(PHASES)
     )
 
 
-def _phase_ranges(trace: Trace) -> pl.DataFrame:
-    phase = pl.col("name").cast(pl.String).str.extract(PHASE, 1).replace(_OLD_NAMES)
-    names = trace.ranges.select(pl.col("name").unique()).with_columns(phase=phase)
-    return trace.ranges.join(names.drop_nulls("phase"), on="name", maintain_order="left")
-
-
-def _host_times(trace: Trace, ranges: pl.DataFrame) -> pl.DataFrame:
-    # A row for each call and phase on the call's thread, and one for what is left of the call.
-    owned = (
-        ranges.with_columns(
-            call_id=around_in(call_ranges(trace), ranges),
-            around=nest(ranges)["parent_id"],
+def explained_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
+    """Make a row for each case, route, phase and rule: what the rule looks for, and what it found."""
+    marks = phase_marks(trace, rules)
+    told = pl.DataFrame(
+        [(RANGE, "a range with the phase's name", "docs/phases.md")]
+        + [(rule.name, rule.sentence, rule.source) for rule in rules],
+        schema=["rule", "sentence", "source"],
+        orient="row",
+    ).unique("rule", keep="first")
+    calls = trace.calls.select("case", "route", call_id="range_event_id")
+    names = trace.host_events.select("event_id", pl.col("name").cast(pl.String))
+    return (
+        marks.join(calls, on="call_id")
+        .join(names, on="event_id")
+        .sort("event_id")
+        .group_by("case", "route", "phase", "rule", maintain_order=True)
+        .agg(
+            pl.col("event_id").first(),
+            calls=pl.col("call_id").n_unique(),
+            count=pl.len(),
+            example=pl.col("name").first(),
         )
-        .filter(pl.col("call_id").is_not_null())
-        .join(trace.calls.select(call_id="range_event_id", call_start_ns="start_ns"), on="call_id")
+        .join(told, on="rule", how="left", maintain_order="left")
+        .sort("case", "route", nulls_last=True, maintain_order=True)
+        .select(EXPLAINED.names())
+        .cast(EXPLAINED)
     )
-    inside = owned.group_by(event_id="around").agg(inside_ns=pl.col("dur_ns").sum())
-    marked = owned.join(inside, on="event_id", how="left").select(
-        "call_id",
-        "phase",
-        host_time_ns=pl.col("dur_ns") - pl.col("inside_ns").fill_null(0),
-        offset_ns=pl.col("start_ns") - pl.col("call_start_ns"),
-    )
-    covered = marked.group_by("call_id").agg(covered_ns=pl.col("host_time_ns").sum())
-    rest = trace.calls.join(
-        covered, left_on="range_event_id", right_on="call_id", how="left"
-    ).select(
-        call_id="range_event_id",
-        phase=pl.lit(OTHER),
-        host_time_ns=pl.col("dur_ns") - pl.col("covered_ns").fill_null(0),
-        offset_ns=pl.lit(None, pl.Int64),
-    )
+
+
+def _host_times(trace: Trace, marks: pl.DataFrame) -> pl.DataFrame:
+    starts = trace.host_events.select("event_id", "start_ns")
+    waiting = pl.col("piece").cast(pl.String).str.starts_with("waiting")
     return (
-        pl.concat([marked, rest])
+        host_pieces(trace, marks)
+        .filter("own_thread")
+        .join(starts, on="event_id", maintain_order="left")
+        .with_columns(offset_ns=pl.col("start_ns") - pl.col("start_ns").min().over("call_id"))
         .group_by("call_id", "phase")
-        .agg(pl.col("host_time_ns").sum(), pl.col("offset_ns").min())
+        .agg(
+            pl.col("offset_ns").min(),
+            host_time_ns=pl.col("time_ns").sum(),
+            waiting_ns=pl.col("time_ns").filter(waiting).sum(),
+        )
     )
 
 
-def _device_work(trace: Trace, ranges: pl.DataFrame) -> pl.DataFrame:
-    work = call_work(trace)
-    starters = work.select(event_id="launch_event_id").unique()
-    starts = trace.api_calls.join(starters, on="event_id", how="semi", maintain_order="left")
-    phases = _phases_around(starts, ranges).rename({"event_id": "launch_event_id"})
-    return work.join(phases, on="launch_event_id").group_by("call_id", "phase").agg(counts())
-
-
-def _waiting(trace: Trace, ranges: pl.DataFrame) -> pl.DataFrame:
-    waiting = trace.api_calls.join(waits(trace), on="event_id", how="semi", maintain_order="left")
+def _device_work(trace: Trace, marks: pl.DataFrame, rules: tuple[Rule, ...]) -> pl.DataFrame:
+    # Where nothing marks the launch, it is `launch`, and so is what it launches.
+    kernel = pl.col("kind") == "kernel"
+    phases = device_phases(trace, marks, rules).select("phase", event_id="device_event_id")
     return (
-        waiting.with_columns(call_id=around_in(call_ranges(trace), waiting))
-        .join(_phases_around(waiting, ranges), on="event_id")
-        .filter(pl.col("call_id").is_not_null())
+        call_work(trace)
+        .join(phases, on="event_id", how="left")
+        .with_columns(
+            pl.coalesce("phase", pl.when(kernel).then(pl.lit("launch")).otherwise(pl.lit(OTHER)))
+        )
         .group_by("call_id", "phase")
-        .agg(waiting_ns=pl.col("dur_ns").sum())
+        .agg(counts())
     )
 
 
-def _phases_around(host_events: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
-    names = ranges.select("phase", outer_id="event_id")
+def _rules(marks: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     return (
-        host_events.select("event_id", outer_id=around_in(ranges, host_events))
-        .join(names, on="outer_id", how="left")
-        .select("event_id", pl.col("phase").fill_null(OTHER))
+        marks.join(calls, on="call_id")
+        .group_by("case", "route", "phase")
+        .agg(pl.col("rule").unique().sort().str.join(", "))
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from fgtrace.analysis.around import around, names_of
+from fgtrace.analysis.calls import owning_calls
 from fgtrace.analysis.intervals import covered_length, outermost
 from fgtrace.analysis.names import matching
+from fgtrace.analysis.pieces import wait_parts
 from fgtrace.analysis.readbacks import readbacks, waits
 from fgtrace.analysis.work import recorded_parts
 from fgtrace.frames.trace import Trace
@@ -18,6 +20,10 @@ SYNCS = pl.Schema(
         "class": pl.String,  # sync, blocking_copy, event_wait
         "count": pl.Int64,
         "host_time_ns": pl.Int64,
+        # Of the host time, in calls: for what was launched before the call, ...
+        "earlier_ns": pl.Int64,  # null where any is outside of calls, or no device was recorded
+        "this_ns": pl.Int64,  # ... for what the call launched, ...
+        "wake_ns": pl.Int64,  # ... and after all that was done; null where no device was recorded
         "device_idle_ns": pl.Int64,  # of it, with no device work; null where none was recorded
         "bytes": pl.Int64,  # of the copies waited for; null where not known
         "call_site": pl.String,  # the innermost Python frame around the longest of them
@@ -45,11 +51,12 @@ def syncs_report(trace: Trace) -> pl.DataFrame:
             call_site=_around(trace, "python", calls),
             device_idle_ns=pl.when("device_recorded").then(idle),
         )
+        .join(_parts(trace, calls), on="event_id", how="left", maintain_order="left")
         .sort("dur_ns", "event_id", descending=[True, False])
         .group_by(row, maintain_order=True)
         .agg(
             pl.col("call_site").drop_nulls().first(),
-            _known_sum("device_idle_ns"),
+            *map(_known_sum, ("device_idle_ns", "earlier_ns", "this_ns", "wake_ns")),
             _known_sum("bytes"),
             count=pl.len(),
             host_time_ns=pl.col("dur_ns").sum(),
@@ -58,6 +65,13 @@ def syncs_report(trace: Trace) -> pl.DataFrame:
         .select(SYNCS.names())
         .cast(SYNCS)
     )
+
+
+def _parts(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
+    waited = calls.filter(pl.col("class") != "event_wait", pl.col("dur_ns").is_not_null())
+    owners = owning_calls(trace, waited)
+    rows = waited.join(owners, on="event_id", how="left", maintain_order="left")
+    return wait_parts(trace, rows.with_columns(total_ns="dur_ns"))
 
 
 def _around(trace: Trace, kind: str, calls: pl.DataFrame) -> pl.Series:

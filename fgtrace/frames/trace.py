@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from fgtrace.frames import schema
+from fgtrace.frames.nesting import HOST, nest
 from fgtrace.frames.provenance import Provenance
 
 _DEVICE_WORK = (
@@ -19,6 +20,7 @@ _DEVICE_WORK = (
     "start_ns",
     "dur_ns",
     "device",
+    "stream",
     "correlation",
     "bytes",
     "copy_kind",
@@ -43,6 +45,8 @@ _RANGES = (
     "start_ns",
     "dur_ns",
 )
+
+_HOST_EVENTS = _RANGES
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,16 @@ class Trace:
         """The named ranges on the host, in order; without the columns of device work."""
         return self._collected(("range",), _RANGES)
 
+    @cached_property
+    def host_events(self) -> pl.DataFrame:
+        """The host's events that last, in order, with what `fgtrace.frames.nesting.nest` finds.
+
+        These are all rows that can lie inside each other: operators, API calls, ranges, Python
+        frames, allocations and the profiler's own work.
+        """
+        events = self.events.filter(pl.col("kind").is_in(HOST), pl.col("dur_ns").is_not_null())
+        return nest(events.select(_HOST_EVENTS).collect())
+
     def _collected(self, kinds: tuple[str, ...], columns: tuple[str, ...]) -> pl.DataFrame:
         return self.events.filter(pl.col("kind").is_in(kinds)).select(columns).collect()
 
@@ -92,12 +106,15 @@ class Trace:
         """Give the trace with other fields; what was collected of its events stays collected."""
         other = replace(self, **fields)
         if other.events is self.events:
-            vars(other).update((name, vars(self)[name]) for name in COLLECTED if name in vars(self))
+            known = vars(self)
+            vars(other).update((name, known[name]) for name in _OF_EVENTS if name in known)
         return other
 
 
 COLLECTED = ("device_work", "api_calls", "ranges")
-"""The frames that a trace collects of its events once, when they are asked for."""
+"""The frames that a trace collects of its events once, when they are asked for, and a cache keeps."""
+
+_OF_EVENTS = (*COLLECTED, "host_events")
 
 FRAMES = {
     "parts": schema.PARTS,

@@ -1,0 +1,197 @@
+"""Marks: which events of a call's host have a phase, by explicit ranges and by rules."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fgtrace.analysis.around import INTERVAL, around_in
+from fgtrace.analysis.calls import PHASE, owning_calls
+from fgtrace.analysis.intervals import outermost
+from fgtrace.analysis.names import matching
+from fgtrace.analysis.readbacks import readbacks
+from fgtrace.analysis.rules import RANGE, RULES, Rule
+from fgtrace.frames.trace import Trace
+
+MARKS = pl.Schema(
+    {
+        "event_id": pl.UInt32(),  # a range, an operator or an API call
+        "call_id": pl.UInt32(),  # the call's range
+        "phase": pl.String(),
+        "rule": pl.String(),  # RANGE, or the rule's name
+    }
+)
+
+_OLD_NAMES = {"scan": "prefix_scan", "readback": "length_readback"}
+
+_READING = r"^aten::(item|is_nonzero|_local_scalar_dense|equal|_to_copy|to|copy_)$"
+
+
+def phase_marks(trace: Trace, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
+    """Find the host events of calls that have a phase: MARKS and INTERVAL, in order.
+
+    Marks can lie inside each other; the innermost one around an event, or at it, counts. Inside an
+    explicit range rules say nothing.
+    """
+    ranges = _ranges(trace)
+    marked = [ranges, *_ruled(trace, ranges, rules)]
+    return (
+        pl.concat(marked)
+        .join(trace.host_events.select(INTERVAL), on="event_id", maintain_order="right")
+        .unique("event_id", keep="first", maintain_order=True)
+        .select(*MARKS.names(), *INTERVAL[1:])
+    )
+
+
+def phases_of(marks: pl.DataFrame, host_events: pl.DataFrame) -> pl.DataFrame:
+    """Look up the `phase` and `rule` of host events: rows with `event_id`, where there is a mark."""
+    found = host_events.select("event_id", mark_id=around_in(marks, host_events))
+    return found.join(
+        marks.select("phase", "rule", mark_id="event_id"), on="mark_id", maintain_order="left"
+    ).select("event_id", "phase", "rule", "mark_id")
+
+
+def device_phases(trace: Trace, marks: pl.DataFrame, rules: tuple[Rule, ...]) -> pl.DataFrame:
+    """Say which phase device work of calls belongs to: `device_event_id`, `phase`, `rule`.
+
+    It is that of its launch. The kernels of one graph launch can be of several phases: a rule for
+    kernels says which, without its conditions.
+    """
+    links = trace.links.select("device_event_id", "how", event_id="launch_event_id")
+    starters = trace.api_calls.join(links, on="event_id", how="semi", maintain_order="left")
+    by_launch = links.join(phases_of(marks, starters), on="event_id")
+    in_graphs = links.filter(pl.col("how") == "graph").select("device_event_id")
+    kernels = trace.device_work.select("name", device_event_id="event_id").join(
+        in_graphs, on="device_event_id", how="semi"
+    )
+    by_name = [
+        kernels.filter(matching(kernels["name"], rule.kernel)).select(
+            "device_event_id", phase=pl.lit(rule.phase), rule=pl.lit(rule.name)
+        )
+        for rule in rules
+        if rule.kernel is not None and not kernels.is_empty()
+    ]
+    columns = ("device_event_id", "phase", "rule")
+    return pl.concat([*by_name, by_launch.select(columns)]).unique(
+        "device_event_id", keep="first", maintain_order=True
+    )
+
+
+def _ranges(trace: Trace) -> pl.DataFrame:
+    phase = pl.col("name").cast(pl.String).str.extract(PHASE, 1).replace(_OLD_NAMES)
+    names = trace.ranges.select(pl.col("name").unique()).with_columns(phase=phase)
+    ranges = trace.ranges.join(names.drop_nulls("phase"), on="name", maintain_order="left")
+    return (
+        ranges.join(owning_calls(trace, ranges), on="event_id", maintain_order="left")
+        .with_columns(rule=pl.lit(RANGE))
+        .select(MARKS.names())
+        .cast(MARKS)
+    )
+
+
+def _ruled(trace: Trace, ranges: pl.DataFrame, rules: tuple[Rule, ...]) -> list[pl.DataFrame]:
+    if trace.calls.is_empty():
+        return []
+    found = _Found(trace)
+    marks = [(rule, found.marked_by(rule)) for rule in rules]
+    intervals = trace.host_events.select(INTERVAL)
+    explicit = intervals.join(ranges, on="event_id", how="semi", maintain_order="left")
+    named = pl.concat([ranges, *(rows for rule, rows in marks if not rule.generic)])
+    specific = intervals.join(named, on="event_id", how="semi", maintain_order="left")
+    return [
+        _outside(intervals, rows, specific if rule.generic else explicit)
+        for rule, rows in marks
+        if not rows.is_empty()
+    ]
+
+
+def _outside(intervals: pl.DataFrame, rows: pl.DataFrame, around: pl.DataFrame) -> pl.DataFrame:
+    events = intervals.join(rows, on="event_id", how="semi", maintain_order="left")
+    free = events.filter(around_in(around, events).is_null())
+    return rows.join(free, on="event_id", how="semi", maintain_order="left")
+
+
+class _Found:
+    """The operators, launches and readbacks of a trace's calls, which rules are asked about."""
+
+    def __init__(self, trace: Trace) -> None:
+        host = trace.host_events
+        work = trace.links.select("launch_event_id", event_id="device_event_id").join(
+            trace.device_work, on="event_id"
+        )
+        launching = work["launch_event_id"].drop_nulls().unique().implode()
+        asked = host.filter((pl.col("kind") == "op") | pl.col("event_id").is_in(launching))
+        owners = owning_calls(trace, asked)
+        owned = asked.join(owners, on="event_id", maintain_order="left")
+        columns = ("event_id", "call_id", "name", "start_ns")
+        self.ops = owned.filter(pl.col("kind") == "op").select(columns)
+        starters = owned.filter(pl.col("kind") != "op")
+        starts = starters.select("call_id", launch_event_id="event_id", launch_ns="start_ns")
+        work = work.join(starts, on="launch_event_id")
+        kernels = work.filter(pl.col("kind") == "kernel")
+        self.kernels = kernels.select(
+            "call_id", "name", event_id="launch_event_id", start_ns="launch_ns"
+        )
+        self.readbacks = _readbacks(trace, work)
+
+    def marked_by(self, rule: Rule) -> pl.DataFrame:
+        """Give the MARKS of a rule; those that lie inside explicit ranges too."""
+        if rule.operator is not None:
+            chosen = self.ops.filter(matching(self.ops["name"], rule.operator))
+        elif rule.kernel is not None:
+            chosen = self.kernels.filter(matching(self.kernels["name"], rule.kernel))
+        else:
+            assert rule.readback_of is not None
+            chosen = self.readbacks.filter(matching(self.readbacks["name"], rule.readback_of))
+        if rule.followed_by is not None:
+            last = self._times(rule.followed_by).agg(limit_ns=pl.col("start_ns").max())
+            chosen = chosen.join(last, on="call_id").filter(pl.col("start_ns") < pl.col("limit_ns"))
+        if rule.preceded_by is not None:
+            first = self._times(rule.preceded_by).agg(limit_ns=pl.col("start_ns").min())
+            chosen = chosen.select("event_id", "call_id", "start_ns").join(first, on="call_id")
+            chosen = chosen.filter(pl.col("start_ns") > pl.col("limit_ns"))
+        return (
+            chosen.select("event_id", "call_id", phase=pl.lit(rule.phase), rule=pl.lit(rule.name))
+            .unique("event_id", keep="first", maintain_order=True)
+            .cast(MARKS)
+        )
+
+    def _times(self, pattern: str) -> pl.dataframe.group_by.GroupBy:
+        # When operators and launches happen whose names have the pattern.
+        rows = [
+            named.filter(matching(named["name"], pattern)).select("call_id", "start_ns")
+            for named in (self.ops, self.kernels)
+        ]
+        return pl.concat(rows).group_by("call_id")
+
+
+def _readbacks(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
+    """Make a row an event that reads a scalar back: the outermost reading operator around the copy.
+
+    Where no operator is around, the copy's call and the wait's. `name` is the kernel before the copy
+    on its stream, which made what is read.
+    """
+    queue = ["part", "device", "stream"]
+    scalars = readbacks(trace).filter("readback", "scalar").rename({"device_event_id": "event_id"})
+    copies = work.join(scalars, on="event_id").sort("start_ns")
+    makers = work.filter(pl.col("kind") == "kernel").sort("start_ns")
+    copies = copies.drop("name").join_asof(
+        makers.select(*queue, "start_ns", "name"),
+        on="start_ns",
+        by=queue,
+        allow_exact_matches=False,
+        check_sortedness=False,
+    )
+    host = trace.host_events
+    reading = host.filter(pl.col("kind") == "op")
+    reading = outermost(reading.filter(matching(reading["name"], _READING)))
+    calls = host.join(copies.select(event_id="launch_event_id"), on="event_id", how="semi")
+    around = calls.select(launch_event_id="event_id", op_id=around_in(reading, calls))
+    found = copies.join(around, on="launch_event_id", how="left").select(
+        "call_id",
+        "name",
+        start_ns="launch_ns",
+        event_id=pl.when(pl.col("op_id").is_not_null())
+        .then(pl.concat_list("op_id"))
+        .otherwise(pl.concat_list("launch_event_id", "wait_event_id")),
+    )
+    return found.explode("event_id").drop_nulls("event_id").drop_nulls("name")
