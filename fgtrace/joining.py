@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from fgtrace.analysis.drift import speed_notes
 from fgtrace.analysis.calls import find_calls
 from fgtrace.analysis.links import link
 from fgtrace.frames import schema
@@ -53,6 +54,7 @@ def analysed(
     told = [
         *notes,
         *(replace(note, part=one.first_part) for one in placed for note in one.recorded.notes),
+        *speed_notes(trace.samples),
         *(note for note in (*link_notes, *call_notes) if _matters(note, parts, provenance)),
     ]
     return trace.having(links=links, calls=calls, notes=notes_frame(told))

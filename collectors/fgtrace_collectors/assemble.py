@@ -88,6 +88,7 @@ class _Sample(msgspec.Struct):
     calls: Positive
     wall_ns: Nanoseconds
     enqueue_ns: Nanoseconds
+    variant: str | None = None
 
 
 class _Witness(msgspec.Struct):

@@ -6,11 +6,14 @@ import polars as pl
 
 from fgtrace.analysis.around import THREAD, around_in
 from fgtrace.analysis.intervals import outermost
+from fgtrace.analysis.names import checked_pattern, matching
 from fgtrace.analysis.readbacks import readbacks
 from fgtrace.analysis.work import recorded_parts
-from fgtrace.frames.notes import Note
+from fgtrace.errors import ExitCode, FgtraceError
+from fgtrace.frames.notes import Note, notes_frame
 from fgtrace.frames.schema import CALLS
 from fgtrace.frames.trace import Trace
+from fgtrace.units import printable
 
 CALLS_REPORT = pl.Schema(
     {
@@ -66,11 +69,16 @@ def find_calls(trace: Trace) -> tuple[pl.DataFrame, list[Note]]:
     named = (
         ranges.join(_forms(ranges["name"].unique()), on="name")
         .filter(pl.col("form") == pl.col("form").min().over("part"))
-        .join(trace.parts.select("part", "route", "generation"), on="part", how="left")
     )
+    calls = _numbered(trace, outermost(named.sort("event_id")))
+    return calls, _notes(calls)
+
+
+def _numbered(trace: Trace, named: pl.DataFrame) -> pl.DataFrame:
+    # The calls of ranges whose case, route and index are known as far as their names say.
     group = ["part", "case", "route"]
-    calls = (
-        outermost(named.sort("event_id"))
+    return (
+        named.join(trace.parts.select("part", "route", "generation"), on="part", how="left")
         .rename({"event_id": "range_event_id"})
         .with_columns(route=pl.coalesce("range_route", "route"))
         .sort("part", "start_ns", "range_event_id")
@@ -83,7 +91,6 @@ def find_calls(trace: Trace) -> tuple[pl.DataFrame, list[Note]]:
         .select(CALLS.names())
         .cast(CALLS)
     )
-    return calls, _notes(calls)
 
 
 def _forms(names: pl.Series) -> pl.DataFrame:
@@ -127,13 +134,13 @@ def _notes(calls: pl.DataFrame) -> list[Note]:
 
 
 def call_ranges(trace: Trace) -> pl.DataFrame:
-    """Select the ranges of calls."""
-    return trace.ranges.join(
-        trace.calls.select(event_id="range_event_id"),
-        on="event_id",
-        how="semi",
-        maintain_order="left",
-    )
+    """Select the ranges of calls; operators, where `select_calls` took those."""
+    ids = trace.calls.select(event_id="range_event_id")
+    found = trace.ranges.join(ids, on="event_id", how="semi", maintain_order="left")
+    if found.height == ids.height:
+        return found
+    host = trace.host_events.select(found.columns)
+    return host.join(ids, on="event_id", how="semi", maintain_order="left")
 
 
 def owning_calls(trace: Trace, host_events: pl.DataFrame) -> pl.DataFrame:
@@ -241,3 +248,39 @@ def calls_by_case_report(trace: Trace) -> pl.DataFrame:
         .select(CALLS_BY_CASE.names())
         .cast(CALLS_BY_CASE)
     )
+
+
+def select_calls(
+    trace: Trace, *, ranges: str | None = None, operator: str | None = None
+) -> Trace:
+    """Take other calls than the recording marks: `ranges`, or calls of an `operator`.
+
+    Calls are the outermost ranges in whose names the regular expression `ranges` is found, or the
+    outermost calls of the operator with just that name. Their case is the name, without a step's
+    number. Raises FgtraceError (usage) where there are none.
+    """
+    if operator is not None:
+        found = trace.host_events.filter(pl.col("kind") == "op")
+        chosen = found.filter(found["name"].cast(pl.String) == operator)
+        what = f"operator {operator}"
+    else:
+        assert ranges is not None
+        found = trace.ranges.drop_nulls("dur_ns")
+        chosen = found.filter(matching(found["name"], checked_pattern(ranges)))
+        what = f"range in whose name {ranges!r} is found"
+    if chosen.is_empty():
+        names = found["name"].cast(pl.String).unique().sort().to_list()
+        there = f"there are {', '.join(map(printable, names[:5]))}" if names else "there is none"
+        raise FgtraceError(
+            f"no {what} is in the recording",
+            hint=there + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
+            kind="usage",
+            exit_code=ExitCode.USAGE,
+        )
+    name = pl.col("name").cast(pl.String)
+    named = outermost(chosen).with_columns(
+        case=name.str.replace("#?[0-9]+$", ""), range_route=pl.lit(None, pl.String)
+    )
+    calls = _numbered(trace, named.with_columns(range_index=pl.lit(None, pl.UInt32)))
+    notes = trace.notes.filter(~pl.col("kind").is_in(("no-calls", "first-call-left-out")))
+    return trace.having(calls=calls, notes=pl.concat([notes, notes_frame(_notes(calls))]))

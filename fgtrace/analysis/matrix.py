@@ -48,7 +48,9 @@ def matrix_report(trace: Trace) -> pl.DataFrame:
     generations of the median within. The overhead factor is the median over profiled processes,
     counts and device time are medians over the recorded calls.
     """
-    timed = trace.samples.sort("generation", "turn").with_columns(
+    # Of a factorial, the call with every part is the call.
+    full = ~pl.col("variant").str.contains("=0").fill_null(False)
+    timed = trace.samples.filter(full).sort("generation", "turn").with_columns(
         call_wall=pl.col("wall_ns") / pl.col("calls"),
         call_enqueue=pl.col("enqueue_ns") / pl.col("calls"),
         plain=pl.col("profiler") == "none",

@@ -9,6 +9,7 @@ from fgtrace.analysis.calls import call_ranges, owning_calls
 from fgtrace.analysis.intervals import outermost
 from fgtrace.analysis.links import launches
 from fgtrace.analysis.names import matching
+from fgtrace.analysis.queues import queue_depths
 from fgtrace.analysis.readbacks import readbacks, waits
 from fgtrace.analysis.work import recorded_parts
 from fgtrace.frames.schema import HOST_API
@@ -269,7 +270,7 @@ def wait_ends(trace: Trace, waited: pl.DataFrame) -> pl.DataFrame:
 
 def _launches_cut(trace: Trace, launched: pl.DataFrame) -> pl.DataFrame:
     usual = trace.api_calls.group_by("name").agg(usual_ns=pl.col("dur_ns").median().cast(pl.Int64))
-    rows = launched.with_columns(queued=_queued(trace, launched)).join(usual, on="name", how="left")
+    rows = launched.with_columns(queued=queue_depths(trace, launched)).join(usual, on="name", how="left")
     over = (pl.col("total_ns") - pl.col("usual_ns")).clip(lower_bound=0)
     blocked = pl.when(pl.col("queued") >= QUEUE_FULL).then(over).otherwise(0)
     rows = rows.with_columns(blocked_ns=blocked)
@@ -284,31 +285,4 @@ def _launches_cut(trace: Trace, launched: pl.DataFrame) -> pl.DataFrame:
                 "event_id", piece=pl.lit("launch blocked", PIECE), time_ns="blocked_ns"
             ),
         ]
-    )
-
-
-def _queued(trace: Trace, launched: pl.DataFrame) -> pl.Series:
-    # Pieces of work of the part that were launched and not done when each launch began.
-    work = trace.device_work.select(
-        "part", device_event_id="event_id", at_ns=pl.col("start_ns") + pl.col("dur_ns")
-    )
-    starts = trace.api_calls.select(launch_event_id="event_id", at_ns="start_ns")
-    begun = (
-        trace.links.select("device_event_id", "launch_event_id")
-        .join(starts, on="launch_event_id")
-        .join(work.select("part", "device_event_id"), on="device_event_id")
-        .select("part", "at_ns", change=1)
-    )
-    ended = work.drop_nulls("at_ns").select("part", "at_ns", change=-1)
-    queue = (
-        pl.concat([begun, ended])
-        .sort("at_ns")
-        .select("part", "at_ns", queued=pl.col("change").cum_sum().over("part"))
-    )
-    return (
-        launched.select("part", at_ns="start_ns", place=pl.int_range(pl.len()))
-        .sort("at_ns")
-        .join_asof(queue, on="at_ns", by="part", allow_exact_matches=False, check_sortedness=False)
-        .sort("place")["queued"]
-        .fill_null(0)
     )

@@ -140,7 +140,7 @@ def fitted(program: Program, call_ns: float) -> float | None:
     low, high = 0.0, MOST_SCALE
     if not replay(program, high).call_ns <= call_ns <= replay(program, low).call_ns:
         return None
-    while high - low > 1e-3:
+    while high - low > 1e-4 * high:
         middle = (low + high) / 2
         if replay(program, middle).call_ns > call_ns:
             low = middle

@@ -21,16 +21,17 @@ MOST_CALLS = 200
 MOST_EVENTS = 200_000
 """Host events that are replayed, so that training steps have their limit too."""
 
-QUEUED_NS = 5_000
-"""Work whose launch returned so long before its stream was free waited for its stream alone."""
+QUEUED = 2
+"""Work whose launch returned so many launch latencies before its stream was free waited for its
+stream alone."""
 
-QUEUED_GAP_NS = 1_150
-"""From the end of work to the start of work queued behind it, where the recording has too few: the
-median of 683 pairs on an NVIDIA H200 (training steps recorded there; quartiles 1,056 and 1,536)."""
+QUEUED_GAP = 0.52
+"""From the end of work to the start of work queued behind it, in launch latencies, where the
+recording has too few: 1.15 us of 2.23 on an NVIDIA H200, the median of 683 pairs in training steps."""
 
-WAKE_NS = 3_300
-"""From the end of work to the end of the wait for it, where the recording has too few waits: on the
-same GPU."""
+WAKE = 1.48
+"""From the end of work to the end of the wait for it, in launch latencies, where the recording has
+too few waits: 3.30 us of 2.23 on the same GPU."""
 
 _FEWEST = 5
 
@@ -174,14 +175,14 @@ def _latencies(work: pl.DataFrame, waited: pl.DataFrame) -> Latencies:
     idle = rows.filter((pl.col("free_ns") <= pl.col("returned_ns")).fill_null(True)).with_columns(
         late_ns=pl.col("start_ns") - pl.col("returned_ns")
     )
-    queued = rows.filter(pl.col("returned_ns") + QUEUED_NS < pl.col("free_ns"))
-    woken = waited.filter(pl.col("done_ns") > pl.col("start_ns"))
     launch = _median(idle.filter(~pl.col("is_copy"))["late_ns"], 0)
+    queued = rows.filter(pl.col("returned_ns") + QUEUED * launch < pl.col("free_ns"))
+    woken = waited.filter(pl.col("done_ns") > pl.col("start_ns"))
     return Latencies(
         launch_ns=launch,
         copy_ns=_median(idle.filter("is_copy")["late_ns"], launch),
-        queued_ns=_median(queued["start_ns"] - queued["free_ns"], QUEUED_GAP_NS),
-        wake_ns=_median((woken["end_ns"] - woken["done_ns"]).clip(0), WAKE_NS),
+        queued_ns=_median(queued["start_ns"] - queued["free_ns"], QUEUED_GAP * launch),
+        wake_ns=_median((woken["end_ns"] - woken["done_ns"]).clip(0), WAKE * launch),
     )
 
 

@@ -20,6 +20,8 @@ KINDS = {
     "events-not-read": "events of a phase that the reader does not know are left out",
     "files-not-read": "files of the folder are no recordings",
     "first-call-left-out": "a first call over three times the median is not in medians",
+    "host-speed-drift": "the same call took longer at one end of a recording than at the other",
+    "host-speed-jump": "the same call took longer from some moment of a recording on, or less",
     "impossible-duration": "device events that outlast later work of their stream were cut",
     "interpreted": "Triton ran in its interpreter: correctness only, not a timing",
     "invalid-escape": "backslashes that escape nothing were kept as they are",

@@ -120,6 +120,8 @@ PARTS = _schema(
 SAMPLES = _schema(
     case=pl.String,
     route=pl.String,
+    # Of a factorial: the state of each switched part, as readback=1,index_check=0; else null.
+    variant=pl.String,
     generation=pl.UInt32,
     process=pl.Int64,  # the child's process id
     turn=pl.UInt32,  # order in which the parent handed the batches out

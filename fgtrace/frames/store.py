@@ -17,7 +17,7 @@ from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.schema import OP_ATTRIBUTES
 from fgtrace.frames.trace import FRAMES, LAZY_FRAMES, Trace
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 MANIFEST = "manifest.json"
 _LATER = "op_attributes"
 """A frame that older runs do not have."""
@@ -154,6 +154,8 @@ def _frame(path: Path, name: str, read: Callable[[str], bytes], manifest: Manife
     except pl.exceptions.PolarsError as error:
         raise _damaged(path, f"{name}.parquet: {error}") from None
     columns = (FRAMES | LAZY_FRAMES)[name]
+    if name == "samples" and manifest.schema_version < SCHEMA_VERSION:
+        frame = frame.with_columns(variant=pl.lit(None, pl.String))
     _check_columns(path, name, frame.schema, columns)
     return frame.select(columns.names())
 

@@ -116,18 +116,18 @@ class Child:
         case = self.registry.case(request["case"])
         implementation = self.route.resolve(case.operator)
         call, result = prepare(case, implementation, request["params"], self.device)
-        self.stopwatches[case.name] = Stopwatch(call, self.device, self.flush)
+        self.stopwatches[request["key"]] = Stopwatch(call, self.device, self.flush)
         return {"result": result}
 
     def do_warm(self, request: Message) -> Message:
         """Warm a prepared case up, and say how long a call takes."""
-        stopwatch = self.stopwatches[request["case"]]
+        stopwatch = self.stopwatches[request["key"]]
         return {"call_ns": stopwatch.warm_up(request["seconds"], request["calls"])}
 
     def do_batch(self, request: Message) -> Message:
         """Time one batch; the counts say what Triton compiled or tuned meanwhile."""
         before = self.counter.reading()
-        timing = self.stopwatches[request["case"]].batch(request["mode"], request["calls"])
+        timing = self.stopwatches[request["key"]].batch(request["mode"], request["calls"])
         after = self.counter.reading()
         return {
             **timing,
@@ -150,7 +150,7 @@ class Child:
         """Record calls under the profiler into the file that the parent names."""
         label = f"{request['case']}::{self.route.name}"
         timing = profile_calls(
-            self.stopwatches[request["case"]],
+            self.stopwatches[request["key"]],
             label,
             request["calls"],
             request["path"],

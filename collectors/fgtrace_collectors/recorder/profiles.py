@@ -31,7 +31,7 @@ def profiles(session: Session, first: Sequence[LiveRoute]) -> None:
 
 def _profile_all(session: Session, routes: Sequence[LiveRoute], generation: int) -> None:
     """Record every case by every route once, and calibrate each process."""
-    pairs = session.prepare(routes, generation)
+    pairs = session.prepare(routes, generation, only_full=True)
     calls = session.warm(pairs, WARM_UP_SECONDS)
     # A profiler that has run once leaves a process slower.
     for pair in pairs:
@@ -49,7 +49,7 @@ def _time_unprofiled(session: Session, pair: Pair, generation: int, calls: Dict[
     for _ in range(UNPROFILED_BATCHES):
         timing = checked(
             route,
-            route.child.request("batch", case=case.name, mode=_mode(session), calls=count),
+            route.child.request("batch", key=case.key, mode=_mode(session), calls=count),
         )
         session.sample(route, case, generation, _mode(session), "none", count, timing)
 
@@ -88,7 +88,7 @@ def _profile(session: Session, pair: Pair, generation: int) -> None:
     timing = checked(
         route,
         route.child.request(
-            "profile", case=case.name, calls=count, path=str(session.launcher.folder / file)
+            "profile", case=case.name, key=case.key, calls=count, path=str(session.launcher.folder / file)
         ),
     )
     session.sample(route, case, generation, _mode(session), "kineto", count, timing)

@@ -11,10 +11,11 @@ from fgtrace_collectors.recorder.children import Launcher, LiveRoute, checked, l
 from fgtrace_collectors.recorder.plan import Plan, PlannedRoute, Protocol
 from fgtrace_collectors.recorder.recording import Recording
 from fgtrace_collectors.recorder.registry import Registry
+from fgtrace_collectors.recorder.workload import Workload
 
 Progress = Callable[[str], None]
-Pair = Tuple[Any, LiveRoute]
-"""A case, and a live route that gave a result for it."""
+Pair = Tuple[Workload, LiveRoute]
+"""A workload, and a live route that gave a result for it."""
 
 FEWEST_CALLS, MOST_CALLS = 10, 500
 """Calls a batch, where the protocol does not fix them."""
@@ -31,7 +32,7 @@ class Session:
     protocol: Protocol
     """The plan's, or what Triton's interpreter can do of it."""
     registry: Registry
-    cases: Tuple[Any, ...]
+    workloads: Tuple[Workload, ...]
     routes: Tuple[PlannedRoute, ...]
     """Those that can run here."""
     launcher: Launcher
@@ -47,32 +48,32 @@ class Session:
         """Start fresh children; all these routes ran before, so not to start is an error."""
         chosen = self.routes if routes is None else routes
         required = [replace(route, required=True) for route in chosen]
-        operators = [case.operator for case in self.cases]
+        operators = [workload.operator for workload in self.workloads]
         with live(self.launcher, self.plan, required, [name], operators, {}) as (started,):
             yield started
 
-    def serves(self, route: LiveRoute, case: Any) -> bool:
-        """Tell whether a route has the case's operator."""
-        return serves(self.registry, route.name, case)
+    def prepare(
+        self, routes: Sequence[LiveRoute], generation: int, *, only_full: bool = False
+    ) -> List[Pair]:
+        """Compare every workload by every route with its reference; give the pairs to be timed.
 
-    def prepare(self, routes: Sequence[LiveRoute], generation: int) -> List[Pair]:
-        """Compare every case by every route with its reference; give the pairs that can be timed.
+        `only_full` leaves the variants of a factorial out in which a part is off.
 
         A wrong result is timed all the same, and marked; one that raised is only marked.
         """
         pairs = []
-        for case in self.cases:
-            self.progress(f"checking {case.name}")
-            sharing = [route for route in routes if self.serves(route, case)]
+        for case in self.workloads:
+            if only_full and not case.full:
+                continue
+            self.progress(f"checking {case.key}")
+            sharing = [route for route in routes if serves(self.registry, route.name, case)]
             for route in sharing:
-                route.child.ask(
-                    "prepare",
-                    case=case.name,
-                    params=self.recording.parameters[case.name],
-                )
+                route.child.ask("prepare", case=case.name, key=case.key, params=case.params)
             for route in sharing:
                 reply = route.child.answer()
                 result = reply.get("result") or f"raised {reply['failed']}"
+                if case.variant is not None and result != "ok":
+                    result = f"{case.variant}: {result}"
                 self.witness(route, generation, "result", result, case)
                 if "failed" not in reply:
                     pairs.append((case, route))
@@ -85,12 +86,12 @@ class Session:
             seconds = min(seconds, at_most_s)
         slowest_ns: Dict[str, int] = {}
         for case, route in pairs:
-            self.progress(f"warming {case.name} by {route.name}")
+            self.progress(f"warming {case.key} by {route.name}")
             reply = checked(
                 route,
                 route.child.request(
                     "warm",
-                    case=case.name,
+                    key=case.key,
                     seconds=seconds,
                     calls=self.protocol.warmup_calls,
                 ),
@@ -111,7 +112,7 @@ class Session:
     def sample(
         self,
         route: LiveRoute,
-        case: Any,
+        case: Workload,
         generation: int,
         mode: str,
         profiler: str,
@@ -123,6 +124,7 @@ class Session:
             {
                 "case": case.name,
                 "route": route.name,
+                "variant": case.variant,
                 "generation": generation,
                 "process": route.process,
                 "turn": len(self.recording.samples),

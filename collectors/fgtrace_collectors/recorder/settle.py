@@ -12,7 +12,7 @@ from fgtrace_collectors.recorder.plan import Plan, PlannedCase, interpreted
 from fgtrace_collectors.recorder.recording import Recording
 from fgtrace_collectors.recorder.registry import Registry
 from fgtrace_collectors.recorder.session import Progress, Session, serves
-from fgtrace_collectors.recorder.workload import effective_parameters
+from fgtrace_collectors.recorder.workload import effective_parameters, variants
 
 
 def settle(
@@ -65,7 +65,11 @@ def settle(
         plan=plan,
         protocol=protocol,
         registry=registry,
-        cases=cases,
+        workloads=tuple(
+            workload
+            for case in cases
+            for workload in variants(case, recording.parameters[case.name], plan.factorial)
+        ),
         routes=tuple(route.planned for route in taking_part),
         launcher=launcher,
         recording=recording,

@@ -79,7 +79,7 @@ def _generation(session: Session, routes: Sequence[LiveRoute], generation: int) 
             # Fewer batches than rounds are spread over all of them.
             if (index + 1) * batches_in_all // rounds > index * batches_in_all // rounds
         ]
-        for case in dice.sample(session.cases, len(session.cases)):
+        for case in dice.sample(session.workloads, len(session.workloads)):
             sharing = [pair for pair in pairs if pair[0] is case]
             for mode in modes:
                 for pair in dice.sample(sharing, len(sharing)):
@@ -118,7 +118,7 @@ class _Batches:
     def time_graph(self, pair: Pair, calls: Dict[str, int]) -> None:
         """Have one batch of graph replays timed; a call that cannot be captured is noted, once."""
         case, route = pair
-        key = (case.name, route.name)
+        key = (case.key, route.name)
         if key in self._not_captured:
             return
         reply = self._request(pair, "graph", calls)
@@ -130,7 +130,7 @@ class _Batches:
                 self.session.recording.note(
                     "info",
                     "not-captured",
-                    f"{case.name} by {route.name} cannot be captured in a graph: {reason}",
+                    f"{case.key} by {route.name} cannot be captured in a graph: {reason}",
                     option="--graph",
                 )
             return
@@ -156,4 +156,4 @@ class _Batches:
 
     def _request(self, pair: Pair, mode: str, calls: Dict[str, int]) -> Dict[str, Any]:
         case, route = pair
-        return route.child.request("batch", case=case.name, mode=mode, calls=calls[case.name])
+        return route.child.request("batch", key=case.key, mode=mode, calls=calls[case.name])

@@ -2,10 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Callable, Dict, Mapping, Tuple
+from itertools import product
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from fgtrace_collectors.recorder.devices import Device
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A case with its parameters: the case itself, or one variant of a factorial."""
+
+    name: str
+    """The case's."""
+    operator: str
+    params: Dict[str, int]
+    variant: Optional[str] = None
+    """The state of each switched part, as `readback=1,index_check=0`; None outside a factorial."""
+    full: bool = True
+    """Every part is on: this variant is the call that is profiled."""
+
+    @property
+    def key(self) -> str:
+        """Tell it from the others in one process."""
+        return self.name if self.variant is None else f"{self.name}[{self.variant}]"
+
+
+def variants(case: Any, params: Mapping[str, int], parts: Sequence[str]) -> List[Workload]:
+    """Give every combination of parts, the full one first; without parts the case itself."""
+    if not parts:
+        return [Workload(case.name, case.operator, dict(params))]
+    return [
+        Workload(
+            case.name,
+            case.operator,
+            {**params, **dict(zip(parts, states))},
+            variant=",".join(f"{part}={state}" for part, state in zip(parts, states)),
+            full=all(states),
+        )
+        for states in product((1, 0), repeat=len(parts))
+    ]
 
 
 def prepare(
