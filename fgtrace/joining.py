@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from fgtrace.analysis.drift import speed_notes
 from fgtrace.analysis.calls import find_calls
+from fgtrace.analysis.drift import speed_notes
 from fgtrace.analysis.links import link
 from fgtrace.frames import schema
 from fgtrace.frames.notes import Note, notes_frame

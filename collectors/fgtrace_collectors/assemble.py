@@ -55,6 +55,7 @@ class _Profile(msgspec.Struct):
     route: str
     generation: int
     process: int
+    stacks: bool = False
 
 
 class _Plan(msgspec.Struct):
@@ -137,6 +138,8 @@ class Assembled:
 
     provenance: Provenance
     profiles: tuple[PartSource, ...]
+    stacks: tuple[PartSource, ...]
+    """Those of `profiles` with Python's stacks, which are not among them."""
     samples: pl.DataFrame
     witnesses: pl.DataFrame
     calibration: pl.DataFrame
@@ -150,7 +153,8 @@ def assemble(recording: Path, run: Path) -> Assembled:
     """
     found = _read(recording)
     (run / RAW).mkdir()
-    profiles = []
+    profiles: list[PartSource] = []
+    stacks: list[PartSource] = []
     for profile in found.profiles:
         name = Path(profile.file).name
         # Only the name is taken: a recording from elsewhere must not name files outside itself.
@@ -158,10 +162,12 @@ def assemble(recording: Path, run: Path) -> Assembled:
         scrub(recording / PROFILES / name, raw)
         with open_input(raw) as source:
             recorded = read_kineto(source, path=raw)
-        profiles.append(PartSource(recorded, f"{RAW}/{name}", profile.route, profile.generation))
+        of_kind = stacks if profile.stacks else profiles
+        of_kind.append(PartSource(recorded, f"{RAW}/{name}", profile.route, profile.generation))
     return Assembled(
         provenance=_provenance(found, profiles),
         profiles=tuple(profiles),
+        stacks=tuple(stacks),
         samples=_frame(found.samples, schema.SAMPLES),
         witnesses=_frame(found.witnesses, schema.WITNESSES),
         calibration=_frame(found.calibration, schema.CALIBRATION),

@@ -16,10 +16,10 @@ ATTRIBUTION = pl.Schema(
         "route": pl.String,
         "part": pl.String,
         "recorded_ns": pl.Int64,  # the part's host time in a profiled call
-        "predicted_ns": pl.Int64,  # what an unprofiled call would save; null: no time of it is known
+        "predicted_ns": pl.Int64,  # what a call would save; null: its unprofiled time is not known
         "predicted_low_ns": pl.Int64,
         "predicted_high_ns": pl.Int64,
-        "measured_ns": pl.Int64,  # the part's simple effect, all others being on; null: not measured
+        "measured_ns": pl.Int64,  # its simple effect, all others being on; null: not measured
         "interval_low_ns": pl.Int64,  # of what was measured
         "interval_high_ns": pl.Int64,
         # The intervals meet, or the two differ by less than AGREEMENT; null without both.
@@ -63,7 +63,9 @@ def attribution_report(
     cost = pl.coalesce("measured_ns", "predicted_ns", "predicted_high_ns")
     return (
         rows.with_columns(agrees=meet | near)
-        .sort("case", "route", cost, "part", descending=[False, False, True, False], nulls_last=True)
+        .sort(
+            "case", "route", cost, "part", descending=[False, False, True, False], nulls_last=True
+        )
         .select(ATTRIBUTION.names())
         .cast(ATTRIBUTION)
     )

@@ -66,9 +66,8 @@ SLOW_FIRST_CALL = 3
 def find_calls(trace: Trace) -> tuple[pl.DataFrame, list[Note]]:
     """Find the calls of each part by the names of its ranges; nested ones count once."""
     ranges = trace.ranges.drop_nulls("dur_ns")
-    named = (
-        ranges.join(_forms(ranges["name"].unique()), on="name")
-        .filter(pl.col("form") == pl.col("form").min().over("part"))
+    named = ranges.join(_forms(ranges["name"].unique()), on="name").filter(
+        pl.col("form") == pl.col("form").min().over("part")
     )
     calls = _numbered(trace, outermost(named.sort("event_id")))
     return calls, _notes(calls)
@@ -250,9 +249,7 @@ def calls_by_case_report(trace: Trace) -> pl.DataFrame:
     )
 
 
-def select_calls(
-    trace: Trace, *, ranges: str | None = None, operator: str | None = None
-) -> Trace:
+def select_calls(trace: Trace, *, ranges: str | None = None, operator: str | None = None) -> Trace:
     """Take other calls than the recording marks: `ranges`, or calls of an `operator`.
 
     Calls are the outermost ranges in whose names the regular expression `ranges` is found, or the

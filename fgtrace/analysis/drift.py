@@ -26,9 +26,9 @@ def speed_notes(samples: pl.DataFrame) -> list[Note]:
 
     A batch is compared with the median of its own case, route and variant, and the medians of
     BLOCKS with each other. It is a jump where every block before some block, of the middle ones, is
-    faster than every block from there on, or every one slower; a drift where that holds of the first
-    third and the last. Blocks that know no order lie so once in a thousand recordings: the number of
-    orders is that of choosing 5 of 20 blocks, or 7 of 14.
+    faster than every block from there on, or every one slower; a drift where that holds of the
+    first third and the last. Blocks that know no order lie so less than once in a thousand
+    recordings: there are so many ways to choose 5 blocks of 20, or 6 of 12.
     """
     plain = (pl.col("profiler") == "none").all().over(_PROCESSES[1:])
     timed = (
@@ -54,7 +54,9 @@ def _of_generation(batches: pl.DataFrame) -> list[Note]:
         .to_list()
     )
     splits = [
-        split for split in range(_EDGE, BLOCKS - _EDGE + 1) if _apart(blocks[:split], blocks[split:])
+        split
+        for split in range(_EDGE, BLOCKS - _EDGE + 1)
+        if _apart(blocks[:split], blocks[split:])
     ]
     third = BLOCKS // 3
     if splits:
@@ -86,7 +88,9 @@ def _ratio(before: list[float], after: list[float]) -> float:
 def _call(batches: pl.DataFrame, first: int, last: int) -> str:
     # What a call of the series with the most batches took in some blocks, in microseconds.
     place = pl.int_range(pl.len()) * BLOCKS // pl.len()
-    series = batches.group_by(_SERIES, maintain_order=True).len().sort("len", descending=True).head(1)
+    series = (
+        batches.group_by(_SERIES, maintain_order=True).len().sort("len", descending=True).head(1)
+    )
     of_blocks = batches.filter(place.is_between(first, last - 1))
     calls = of_blocks.join(series, on=_SERIES, nulls_equal=True)["call_ns"]
     return f"{(calls.median() or 0) / 1000:.1f}"  # type: ignore[operator]

@@ -44,8 +44,8 @@ def idle_report(trace: Trace) -> pl.DataFrame:
 
     A gap lies between the end of all earlier work of a device and the start of its next work. Until
     the launch of that work, the gap is what the launching thread did meanwhile; from then on it is
-    the launch's latency. So the rows add up to the spans of the devices' work less the time in which
-    they were busy.
+    the launch's latency. So the rows add up to the spans of the devices' work less the time in
+    which they were busy.
     """
     gaps = _gaps(trace)
     span = _span(trace)
@@ -226,7 +226,7 @@ def _on_host(trace: Trace, gaps: pl.DataFrame) -> pl.DataFrame:
 
 
 def _timeline(trace: Trace, windows: pl.DataFrame) -> pl.DataFrame:
-    """Cut the threads of `windows` into segments, each with the innermost event's cause and name."""
+    """Cut the threads of `windows` into segments with the innermost event's cause and name."""
     threads = windows.select(THREAD).unique()
     host = trace.host_events.with_columns(TRACK[1]).join(
         threads, on=THREAD, how="semi", maintain_order="left"

@@ -43,7 +43,7 @@ def phase_marks(trace: Trace, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
 
 
 def phases_of(marks: pl.DataFrame, host_events: pl.DataFrame) -> pl.DataFrame:
-    """Look up the `phase` and `rule` of host events: rows with `event_id`, where there is a mark."""
+    """Look up the `phase` and `rule` of host events: a row for each that has a mark."""
     found = host_events.select("event_id", mark_id=around_in(marks, host_events))
     return found.join(
         marks.select("phase", "rule", mark_id="event_id"), on="mark_id", maintain_order="left"
@@ -167,8 +167,8 @@ class _Found:
 def _readbacks(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
     """Make a row an event that reads a scalar back: the outermost reading operator around the copy.
 
-    Where no operator is around, the copy's call and the wait's. `name` is the kernel before the copy
-    on its stream, which made what is read.
+    Where no operator is around, the copy's call and the wait's. `name` is the kernel before the
+    copy on its stream, which made what is read.
     """
     queue = ["part", "device", "stream"]
     scalars = readbacks(trace).filter("readback", "scalar").rename({"device_event_id": "event_id"})

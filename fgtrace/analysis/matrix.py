@@ -50,10 +50,14 @@ def matrix_report(trace: Trace) -> pl.DataFrame:
     """
     # Of a factorial, the call with every part is the call.
     full = ~pl.col("variant").str.contains("=0").fill_null(False)
-    timed = trace.samples.filter(full).sort("generation", "turn").with_columns(
-        call_wall=pl.col("wall_ns") / pl.col("calls"),
-        call_enqueue=pl.col("enqueue_ns") / pl.col("calls"),
-        plain=pl.col("profiler") == "none",
+    timed = (
+        trace.samples.filter(full)
+        .sort("generation", "turn")
+        .with_columns(
+            call_wall=pl.col("wall_ns") / pl.col("calls"),
+            call_enqueue=pl.col("enqueue_ns") / pl.col("calls"),
+            plain=pl.col("profiler") == "none",
+        )
     )
     stopwatch = timed.filter(pl.col("plain").all().over(*_PROCESS))
     throughput = stopwatch.filter(pl.col("mode") == "throughput")

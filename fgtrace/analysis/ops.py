@@ -28,11 +28,11 @@ OPS = pl.Schema(
 
 
 OPS_BY_SHAPE = pl.Schema(
-    {
-        **OPS,
-        "shapes": pl.String,  # of the inputs, as the profiler wrote them; null: not recorded
-        "types": pl.String,  # of the inputs, the same
-    }
+    [
+        *OPS.items(),
+        ("shapes", pl.String),  # of the inputs, as the profiler wrote them; null: not recorded
+        ("types", pl.String),  # of the inputs, the same
+    ]
 )
 
 

@@ -7,12 +7,10 @@ not. The costs are told apart by loops that a collector times with and without t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from fgtrace.analysis.names import matching
-from fgtrace.frames.schema import HOST_API
 from fgtrace.frames.trace import Trace
 
 
@@ -29,6 +27,8 @@ class EventCosts:
     """A copy or a fill, the same."""
     wait_ns: float
     """A synchronise call."""
+    frame_ns: float | None = None
+    """A Python function, where stacks are recorded; None where that was not timed."""
 
 
 H200 = EventCosts(range_ns=7545, operator_ns=1216, launch_ns=2409, copy_ns=907, wait_ns=1347)
@@ -37,6 +37,9 @@ H200 = EventCosts(range_ns=7545, operator_ns=1216, launch_ns=2409, copy_ns=907, 
 Another host has others; what a prediction takes of them is how they stand to each other, since one
 factor on all of them is fitted to the recording's own call time.
 """
+
+STACKS = "kineto+stacks"
+"""The profiler of calibration loops that were timed while stacks were recorded."""
 
 _OPERATORS_OF_A_READ = 2  # aten::item and aten::_local_scalar_dense
 
@@ -60,13 +63,17 @@ def event_costs(trace: Trace) -> EventCosts | None:
 
     try:
         operator, wait = added("operator"), added("wait_idle")
+        launch = added("launch") - operator
+        copy = added("read_idle") - _OPERATORS_OF_A_READ * operator - wait
         costs = EventCosts(
-            range_ns=taken("kineto", "range"),
-            operator_ns=operator,
-            launch_ns=added("launch") - operator,
-            copy_ns=added("read_idle") - _OPERATORS_OF_A_READ * operator - wait,
-            wait_ns=wait,
+            range_ns=max(0.0, taken("kineto", "range")),
+            operator_ns=max(0.0, operator),
+            launch_ns=max(0.0, launch),
+            copy_ns=max(0.0, copy),
+            wait_ns=max(0.0, wait),
         )
     except KeyError:
         return None
-    return EventCosts(*(max(0.0, getattr(costs, field.name)) for field in fields(costs)))
+    if (STACKS, "frame") not in times or ("none", "frame") not in times:
+        return costs
+    return replace(costs, frame_ns=max(0.0, taken(STACKS, "frame") - taken("none", "frame")))

@@ -71,7 +71,7 @@ def phases_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.DataFr
 
 
 def explained_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
-    """Make a row for each case, route, phase and rule: what the rule looks for, and what it found."""
+    """Make a row for each case, route, phase and rule: what it looks for and what it found."""
     marks = phase_marks(trace, rules)
     told = pl.DataFrame(
         [(RANGE, "a range with the phase's name", "docs/phases.md")]

@@ -96,8 +96,8 @@ def host_pieces(trace: Trace, marks: pl.DataFrame) -> pl.DataFrame:
 def events_in_calls(trace: Trace) -> pl.DataFrame:
     """Select the host's events in calls, the calls' own ranges too, in order.
 
-    `call_id` and `own_thread`, as in PIECES, and `call_ns` are added. What outlasts a call is not part
-    of it; until the call ends, its time is the call's own.
+    `call_id` and `own_thread`, as in PIECES, and `call_ns` are added. What outlasts a call is not
+    part of it; until the call ends, its time is the call's own.
     """
     host = trace.host_events.filter(pl.col("kind") != "memory")
     calls = call_ranges(trace).select(
@@ -178,9 +178,9 @@ def _waits_cut(trace: Trace, waited: pl.DataFrame) -> pl.DataFrame:
     rows = waited.join(wait_parts(trace, waited), on="event_id", maintain_order="left")
     known = pl.col("wake_ns").is_not_null()
     parts = {
-        "waiting: earlier work": "earlier_ns",
-        "waiting: this work": "this_ns",
-        "waiting: wake latency": "wake_ns",
+        "waiting: earlier work": pl.col("earlier_ns"),
+        "waiting: this work": pl.col("this_ns"),
+        "waiting: wake latency": pl.col("wake_ns"),
         "waiting": pl.when(~known).then("total_ns"),
     }
     cut = [
@@ -270,7 +270,9 @@ def wait_ends(trace: Trace, waited: pl.DataFrame) -> pl.DataFrame:
 
 def _launches_cut(trace: Trace, launched: pl.DataFrame) -> pl.DataFrame:
     usual = trace.api_calls.group_by("name").agg(usual_ns=pl.col("dur_ns").median().cast(pl.Int64))
-    rows = launched.with_columns(queued=queue_depths(trace, launched)).join(usual, on="name", how="left")
+    rows = launched.with_columns(queued=queue_depths(trace, launched)).join(
+        usual, on="name", how="left"
+    )
     over = (pl.col("total_ns") - pl.col("usual_ns")).clip(lower_bound=0)
     blocked = pl.when(pl.col("queued") >= QUEUE_FULL).then(over).otherwise(0)
     rows = rows.with_columns(blocked_ns=blocked)

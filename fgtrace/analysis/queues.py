@@ -43,9 +43,7 @@ def queue_depths(trace: Trace, launched: pl.DataFrame) -> pl.Series:
     found = (
         asked.join(work.select(*_STREAM, "launch_event_id"), on="launch_event_id")
         .sort("at_ns")
-        .join_asof(
-            depth, on="at_ns", by=_STREAM, allow_exact_matches=False, check_sortedness=False
-        )
+        .join_asof(depth, on="at_ns", by=_STREAM, allow_exact_matches=False, check_sortedness=False)
         .group_by("place")
         .agg(pl.col("queue_depth").fill_null(0).max().cast(pl.Int64).clip(0))
     )

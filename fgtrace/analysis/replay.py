@@ -1,15 +1,17 @@
 """Replay recorded calls: the host in order, device work in order on its stream, waits as edges.
 
 A call is a list of steps: host time, then something that device and host have to do with each
-other: a launch, a wait, a copy that blocks. Device work starts when its launch has returned and some
-latency is over, and when the work before it on its stream is done. A wait ends when the device is
-done, and some latency later. So a call can be replayed without a part, with the host faster, with
-many calls back to back: what the host does no longer waits for, the device still has to do.
+other: a launch, a wait, a copy that blocks. Device work starts when its launch has returned and
+some latency is over, and when the work before it on its stream is done. A wait ends when the
+device is done, and some latency later. So a call can be replayed without a part, with the host
+faster, with many calls back to back: what the host does no longer wait for, the device still has to
+do.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Literal
 
@@ -128,7 +130,7 @@ def replay(program: Program, scale: float) -> Replay:
                 waiting += woken - now
                 now = woken
         ends.append(max(now, *free.values()) if free else now)
-    steps = [after - before for before, after in zip(ends, ends[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(ends)]
     return Replay(steps[RAMP - 1 :], waiting / len(ends), device / len(ends))
 
 

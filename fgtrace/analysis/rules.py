@@ -77,8 +77,8 @@ RULES = (
     Rule(
         name="length-readback",
         phase="length_readback",
-        sentence="a scalar that a scan made is read back before the expansion: its last value is the "
-        "output's length",
+        sentence="a scalar that a scan made is read back before the expansion: its last value is "
+        "the output's length",
         source=f"{_REPEAT}; {_FLAGGEMS} (result_size = cumsum[-1].item())",
         readback_of=_SCAN,
         followed_by=_EXPANSION,
@@ -86,8 +86,8 @@ RULES = (
     Rule(
         name="negative-test",
         phase="negative_check",
-        sentence="repeats are compared with 0 and the answers joined, after the scan and before the "
-        "expansion",
+        sentence="repeats are compared with 0 and the answers joined, after the scan and before "
+        "the expansion",
         source=f"{_REPEAT}: TORCH_CHECK((repeat >= 0).all().item())",
         operator=r"^aten::(ge|lt|le|gt|all|any)$",
         preceded_by=_SCAN,

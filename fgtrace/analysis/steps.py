@@ -6,8 +6,6 @@ from collections import defaultdict
 
 import polars as pl
 
-from fgtrace.analysis.links import GRAPH_LAUNCH
-from fgtrace.analysis.names import matching
 from fgtrace.analysis.overhead import EventCosts
 from fgtrace.analysis.pieces import events_in_calls, outer_calls, wait_ends
 from fgtrace.analysis.readbacks import readbacks, waits
@@ -27,7 +25,7 @@ stream alone."""
 
 QUEUED_GAP = 0.52
 """From the end of work to the start of work queued behind it, in launch latencies, where the
-recording has too few: 1.15 us of 2.23 on an NVIDIA H200, the median of 683 pairs in training steps."""
+recording has too few: 1.15 us of 2.23 on an NVIDIA H200, a median of 683 pairs in training."""
 
 WAKE = 1.48
 """From the end of work to the end of the wait for it, in launch latencies, where the recording has
@@ -95,17 +93,17 @@ class Steps:
         self, silent: set[int]
     ) -> tuple[dict[int, list[tuple[int, int, float]]], dict[int, tuple[int, ...]]]:
         late = {False: self.latencies.launch_ns, True: self.latencies.copy_ns}
-        works = defaultdict(list)
+        works: dict[int, list[tuple[int, int, float]]] = defaultdict(list)
         rows = self._work.select("event_id", "queue", "busy_ns", "is_copy")
         for event, queue, busy, is_copy in rows.iter_rows():
             if event not in silent:
                 works[event].append((queue, busy, late[is_copy]))
-        waited = {
+        waited: dict[int, tuple[int, ...]] = {
             event: () if queue is None else (queue,)
             for event, queue in self._waits.select("event_id", "queue").iter_rows()
             if event not in silent
         }
-        return works, waited
+        return dict(works), waited
 
 
 def _work(trace: Trace, api: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from fgtrace.analysis.matrix import LEVEL, matrix_report
 from fgtrace.analysis.names import checked_pattern, matching
 from fgtrace.analysis.overhead import H200, event_costs
 from fgtrace.analysis.pieces import host_pieces
-from fgtrace.analysis.replay import MOST_SCALE, Program, Replay, fitted, replay
+from fgtrace.analysis.replay import MOST_SCALE, Replay, fitted, replay
 from fgtrace.analysis.rules import RULES, Rule
 from fgtrace.analysis.spread import spread
 from fgtrace.analysis.steps import Steps
@@ -83,9 +83,9 @@ def whatif_report(
     """Predict calls without each of `without`, and, of several, without all of them.
 
     Each is a part (a phase of INSTEAD), `op:RE` (operators in whose names the regular expression is
-    found, with all inside them) or `kernel:RE` (kernels, with their launches). Without any, each part
-    that the calls have is taken. `call_ns` is what an unprofiled call takes; else the stopwatch says,
-    else only an interval can be given: that of FACTORS.
+    found, with all inside them) or `kernel:RE` (kernels, with their launches). Without any, each
+    part that the calls have is taken. `call_ns` is what an unprofiled call takes; else the
+    stopwatch says, else only an interval can be given: that of FACTORS.
 
     Raises FgtraceError (usage) for what cannot be removed or is not there.
     """
@@ -171,8 +171,8 @@ class _Model:
         if scale is None:
             most, least = (replay(self.program, end).call_ns for end in (0.0, MOST_SCALE))
             raise FgtraceError(
-                f"a call of {duration(timed.value)} cannot be what was recorded: replayed it takes "
-                f"{duration(least)} to {duration(most)}",
+                f"a call of {duration(round(timed.value))} cannot be what was recorded: replayed "
+                f"it takes {duration(round(least))} to {duration(round(most))}",
                 hint="give the unprofiled time of one call: --call-time 98.2us",
                 kind="usage",
                 exit_code=ExitCode.USAGE,

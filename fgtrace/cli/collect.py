@@ -40,7 +40,10 @@ TOLD = ("route-not-run", "reduced-parameters", "not-captured")
 @click.option("--profile-calls", type=int, metavar="N", help="calls a profile records (100)")
 @click.option("--l2", type=click.Choice(("warm", "cold")), default="warm", help="state of the L2")
 @click.option("--graph", is_flag=True, help="time replays of a captured graph too")
-@click.option("--factorial", metavar="PARTS", help="time with and without parts: readback,index_check")
+@click.option("--no-stacks", is_flag=True, help="do not record Python's stacks")
+@click.option(
+    "--factorial", metavar="PARTS", help="time with and without parts: readback,index_check"
+)
 @click.option("--seed", type=int, default=1234, help="of the order of turns")
 @click.option(
     "--from",
@@ -146,6 +149,9 @@ def _make_run(recording: Path, folder: Path, target: Path) -> Trace:
         notes=found.notes,
         source=target.name,
     )
+    if found.stacks:
+        stacked = analysed(found.stacks, provenance=found.provenance, source=target.name)
+        trace = trace.having(stacks=stacked)
     save_run(trace, folder, name=target.name.removesuffix(SUFFIX))
     return trace
 

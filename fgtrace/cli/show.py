@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,22 +17,42 @@ from fgtrace.units import printable
 
 REPORTS = {
     "summary": "fgtrace.analysis.summary:summarise",
+    "findings": "fgtrace.analysis.findings:findings_report",
     "calls": "fgtrace.analysis.calls:calls_report",
     "phases": "fgtrace.analysis.phases:phases_report",
+    "breakdown": "fgtrace.analysis.breakdown:breakdown_report",
+    "attribution": "fgtrace.analysis.attribution:attribution_report",
+    "whatif": "fgtrace.analysis.whatif:whatif_report",
+    "effects": "fgtrace.analysis.effects:effects_report",
+    "host": "fgtrace.analysis.host:host_report",
     "kernels": "fgtrace.analysis.kernels:kernels_report",
     "ops": "fgtrace.analysis.ops:ops_report",
     "launches": "fgtrace.analysis.launches:launches_report",
     "syncs": "fgtrace.analysis.syncs:syncs_report",
+    "idle": "fgtrace.analysis.idle:idle_report",
     "tree": "fgtrace.analysis.tree:tree_report",
     "matrix": "fgtrace.analysis.matrix:matrix_report",
+    "witnesses": "fgtrace.views.notices:witnesses_report",
     "notes": "fgtrace.views.notices:notes_report",
 }
 """The reports, and the function from a trace that makes each."""
 
-TAKES: dict[str, tuple[str, ...]] = {
-    "by": ("ops",),
+VARIANTS = {
+    ("calls", "case"): "fgtrace.analysis.calls:calls_by_case_report",
+    ("ops", "shape"): "fgtrace.analysis.ops:ops_by_shape_report",
+}
+"""The reports that can be grouped in another way, by the word that --by takes."""
+
+EXPLAINED = "fgtrace.analysis.phases:explained_report"
+
+TAKES = {
+    "rules": ("phases", "breakdown", "attribution", "whatif", "findings"),
+    "call_ns": ("whatif", "attribution", "findings"),
+    "without": ("whatif",),
 }
 """The reports that take an option of their own: a keyword argument of their function."""
+
+_OPTIONS = {"rules": "--rules", "call_ns": "--call-time", "without": "--without"}
 
 
 def _pattern(
@@ -54,9 +75,33 @@ def _own_options(report: str, given: dict[str, Any]) -> dict[str, Any]:
     for name in chosen:
         if report not in TAKES[name]:
             raise click.UsageError(
-                f"--{name.replace('_', '-')} goes with the report {' or '.join(TAKES[name])}"
+                f"{_OPTIONS[name]} goes with the reports {', '.join(TAKES[name])}, not with {report}"
             )
     return chosen
+
+
+def _variant(report: str, by: str | None, *, explain: bool) -> tuple[str, str]:
+    """Give the name of a report's layout, and its function, grouped as is asked for."""
+    if explain:
+        if report != "phases" or by is not None:
+            raise click.UsageError("--explain goes with the report phases, and with no --by")
+        return "phases explained", EXPLAINED
+    if by is None:
+        return report, REPORTS[report]
+    if (report, by) not in VARIANTS:
+        can = ", ".join(f"{name} --by {word}" for name, word in VARIANTS)
+        raise click.UsageError(f"{report} cannot be grouped by {by}; there is {can}")
+    return f"{report} by {by}", VARIANTS[report, by]
+
+
+def _nanoseconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """Read a time as it is written: 98.2us, 1.5ms, 120000ns."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(ns|us|\u00b5s|\u03bcs|ms|s)", value.strip())
+    if found is None or float(found[1]) == 0:
+        raise click.BadParameter(f"{value!r} is no time; write it as 98.2us", ctx, param)
+    return float(found[1]) * {"ns": 1.0, "ms": 1e6, "s": 1e9}.get(found[2], 1e3)
 
 
 def reading(name: str, consumed: int, size: int) -> str:
@@ -73,10 +118,14 @@ def _end_like_ctrl_c() -> None:
 
 
 @click.command(
-    epilog="Reports: summary (counts and times of the whole trace), calls (a row a call), phases "
-    "(what a call's parts took), kernels (by name), ops (by operator), launches (by API call), "
-    "syncs (where the host waits), tree (the host's calls inside each other), matrix (a row a case "
-    "and route), notes (repairs, guesses and doubts)."
+    epilog="Reports: summary (counts and times of the whole trace), findings (what it says, the "
+    "largest saving first), calls (a row a call), phases (what a call's parts took), breakdown "
+    "(where a call goes, in pieces that add up), attribution (what each part costs: recorded, "
+    "predicted, measured), whatif (a call without a part), effects (measured by collect "
+    "--factorial), host (Python by module and function), kernels (by name), ops (by operator), "
+    "launches (by API call), syncs (where the host waits), idle (why the device does), tree (the "
+    "host's calls inside each other), matrix (a row a case and route), witnesses (evidence of what "
+    "served a call), notes (repairs, guesses and doubts)."
 )
 @click.argument("report", type=Names("report", tuple(REPORTS)))
 @click.argument("path", type=click.Path(readable=False), metavar="TRACE")
@@ -90,7 +139,31 @@ def _end_like_ctrl_c() -> None:
     help="only rows in whose names the regular expression is found",
 )
 @click.option(
-    "--by", type=Names("grouping", ("shape",)), help="ops: by the inputs' shapes and types too"
+    "--by",
+    type=Names("grouping", tuple(dict.fromkeys(word for _, word in VARIANTS))),
+    help="calls by case, ops by shape",
+)
+@click.option("--explain", is_flag=True, help="phases: which rule, why, and where it is from")
+@click.option("--range", "ranges", metavar="RE", help="calls are the ranges of such a name")
+@click.option("--call", "operator", metavar="OPERATOR", help="calls are those of this operator")
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="PART",
+    help="whatif: a part, op:RE or kernel:RE; more than one are taken out together too",
+)
+@click.option(
+    "--call-time",
+    "call_ns",
+    callback=_nanoseconds,
+    metavar="TIME",
+    help="what an unprofiled call takes, as 98.2us, where no stopwatch says",
+)
+@click.option(
+    "--rules",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="your own rules for phases, before the built-in ones",
 )
 @click.option("--raw-times", is_flag=True, help="times that cannot be, as they were recorded")
 @click.option("--no-cache", is_flag=True, help="read TRACE anew, and keep nothing of it")
@@ -105,6 +178,12 @@ def show(
     limit: int | None,
     pattern: re.Pattern[str] | None,
     by: str | None,
+    explain: bool,
+    ranges: str | None,
+    operator: str | None,
+    without: tuple[str, ...],
+    call_ns: float | None,
+    rules: Path | None,
     raw_times: bool,
     no_cache: bool,
     raw_names: bool,
@@ -124,7 +203,16 @@ def show(
     # Polars' handler would have a blocked read started again, and Ctrl-C wait for its end.
     signal.siginterrupt(signal.SIGINT, True)
     _end_like_ctrl_c()
-    own = _own_options(report, {"by": by})
+    view, function = _variant(report, by, explain=explain)
+    if rules is not None and report in TAKES["rules"]:
+        from fgtrace.analysis.rules import read_rules
+
+        read = read_rules(rules)
+    else:
+        read = ()
+    own = _own_options(report, {"rules": read or rules, "call_ns": call_ns, "without": without})
+    if ranges is not None and operator is not None:
+        raise click.UsageError("--range and --call: calls are one or the other")
     if report == "summary" and (pattern or limit):
         raise click.UsageError("the summary has no rows for --filter or --limit to choose from")
     with Progress(after=0.5) as progress:
@@ -134,13 +222,17 @@ def show(
             cache=not no_cache,
             raw_times=raw_times,
         )
+    if ranges is not None or operator is not None:
+        from fgtrace.analysis.calls import select_calls
+
+        trace = select_calls(trace, ranges=ranges, operator=operator)
     beside = notices(trace)
-    module, function = REPORTS[report].split(":")
-    result = getattr(import_module(module), function)(trace, **own)
+    module, name = function.split(":")
+    result = getattr(import_module(module), name)(trace, **own)
     if report == "summary":
         answer = build.summary_answer(result, trace.source, beside)
     else:
-        answer = build.report_answer(report, result, beside, pattern, limit)
+        answer = build.report_answer(view, result, beside, pattern, limit)
     emit_answer(answer, beside, form, raw_names=raw_names)
     if strict and answer.document["outcome"] == "partial":
         ctx.exit(ExitCode.UNREADABLE)

@@ -66,6 +66,7 @@ def load_arrow(folder: Path) -> tuple[Trace, pl.LazyFrame]:
         events=frame("events", EVENTS),
         launch_attributes=LAUNCH_ATTRIBUTES.to_frame().lazy(),
         op_attributes=OP_ATTRIBUTES.to_frame().lazy(),
+        stacks=None,
         **{name: frame(name, columns).collect() for name, columns in FRAMES.items()},
     )
     vars(trace).update(

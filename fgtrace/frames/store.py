@@ -19,6 +19,7 @@ from fgtrace.frames.trace import FRAMES, LAZY_FRAMES, Trace
 
 SCHEMA_VERSION = 2
 MANIFEST = "manifest.json"
+STACKS = "stacks"
 _LATER = "op_attributes"
 """A frame that older runs do not have."""
 
@@ -42,6 +43,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     created: str | None
     provenance: Provenance
     frames: dict[str, FrameFile]
+    stacks: bool = False
+    """There is a run in the folder STACKS: the recording with Python's stacks."""
 
 
 class _Version(msgspec.Struct):
@@ -68,7 +71,11 @@ def save_run(trace: Trace, folder: Path, *, name: str) -> Manifest:
         created=trace.provenance.created,
         provenance=trace.provenance,
         frames=files,
+        stacks=trace.stacks is not None,
     )
+    if trace.stacks is not None:
+        (folder / STACKS).mkdir()
+        save_run(trace.stacks, folder / STACKS, name=name)
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
     (folder / MANIFEST).write_bytes(text + b"\n")
     return manifest
@@ -113,6 +120,9 @@ def _load(path: Path, read: Callable[[str], bytes]) -> Trace:
         op_attributes=_lazy_frame(path, _LATER, read)
         if _LATER in manifest.frames
         else OP_ATTRIBUTES.to_frame().lazy(),
+        stacks=_load(path / STACKS, lambda member: read(f"{STACKS}/{member}"))
+        if manifest.stacks
+        else None,
         **eager,
     )
 

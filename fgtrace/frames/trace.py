@@ -70,6 +70,8 @@ class Trace:
     notes: pl.DataFrame
     launch_attributes: pl.LazyFrame
     op_attributes: pl.LazyFrame
+    stacks: Trace | None = None
+    """A recording of the same calls with Python's stacks, which makes them slower still."""
 
     @cached_property
     def device_work(self) -> pl.DataFrame:
@@ -112,7 +114,7 @@ class Trace:
 
 
 COLLECTED = ("device_work", "api_calls", "ranges")
-"""The frames that a trace collects of its events once, when they are asked for, and a cache keeps."""
+"""The frames that a trace collects of its events when they are asked for; a cache has them."""
 
 _OF_EVENTS = (*COLLECTED, "host_events")
 

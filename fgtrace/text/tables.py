@@ -31,7 +31,8 @@ def render(table: Table, width: int | None = None) -> str:
     lines = [*_wrapped((table.title, *table.banners), width), ""]
     lines += [_line([column.title for column in table.columns], table.columns, widths)]
     lines += ["─" * min(_total(widths), width or _LONGEST_RULE)]
-    lines += [_line(row, table.columns, widths) for row in table.rows]
+    for row in table.rows:
+        lines += _row(row, table.columns, widths)
     if table.footnotes:
         lines += ["", *_wrapped(table.footnotes, width)]
     return "\n".join(lines) + "\n"
@@ -128,6 +129,18 @@ def _fitted(table: Table, widths: list[int], width: int) -> list[int]:
             break
         widths[place] -= 1
     return widths
+
+
+def _row(cells: tuple[str, ...], columns: tuple[Column, ...], widths: list[int]) -> list[str]:
+    """Lay a row out; the sentence in its last cell goes on below itself."""
+    if not columns or not columns[-1].wrap:
+        return [_line(cells, columns, widths)]
+    pieces = textwrap.wrap(cells[-1], max(widths[-1], 1)) or [""]
+    before = ("",) * (len(cells) - 1)
+    return [
+        _line((*(cells[:-1] if place == 0 else before), piece), columns, widths)
+        for place, piece in enumerate(pieces)
+    ]
 
 
 def _line(

@@ -17,6 +17,8 @@ class Column:
     title: str
     align: Literal["left", "right"] = "right"
     drop: int = 0
+    wrap: bool = False
+    """Its cells are sentences: of the last column, they go on in lines of their own."""
 
 
 @dataclass(frozen=True)

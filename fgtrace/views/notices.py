@@ -70,3 +70,8 @@ def _about(provenance: Provenance) -> tuple[str, ...]:
 def notes_report(trace: Trace) -> pl.DataFrame:
     """Report a row a note, in the order in which they were made."""
     return trace.notes
+
+
+def witnesses_report(trace: Trace) -> pl.DataFrame:
+    """Report a row a witness, in the order in which they were made."""
+    return trace.witnesses

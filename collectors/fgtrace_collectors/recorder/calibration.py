@@ -3,6 +3,7 @@
 | loop | one iteration |
 |---|---|
 | `nothing` | the loop itself |
+| `frame` | call a Python function that does nothing |
 | `range` | enter and leave a named range |
 | `operator` | one operator that starts no device work |
 | `launch` | one operator that launches one kernel of one element; one wait after the loop |
@@ -18,14 +19,14 @@ import time
 from typing import Any, Callable, Dict, List
 
 from fgtrace_collectors.recorder.devices import Device
-from fgtrace_collectors.recorder.profiling import OPTIONS
+from fgtrace_collectors.recorder.profiling import options
 
 ITERATIONS = 100
 REPEATS = 3
 
 
 def calibrate(device: Device, profiler: str) -> List[Dict[str, Any]]:
-    """Time every loop, without a profiler ("none") or under one ("kineto").
+    """Time every loop, without a profiler ("none") or under one ("kineto", "kineto+stacks").
 
     Gives rows of the `calibration` frame (loop, iterations, wall_ns). A process that has had a
     profiler in it can give no "none" any more: it stays slower.
@@ -33,13 +34,13 @@ def calibrate(device: Device, profiler: str) -> List[Dict[str, Any]]:
     loops = _loops(device)
     if profiler == "none":
         return _timed(loops, device)
-    with device.torch.profiler.profile(activities=device.activities(), **OPTIONS):
+    with device.torch.profiler.profile(activities=device.activities(), **options(profiler)):
         return _timed(loops, device)
 
 
-def attach(device: Device) -> None:
+def attach(device: Device, profiler: str) -> None:
     """Start and stop the profiler once, so that no later use pays for its first start."""
-    with device.torch.profiler.profile(activities=device.activities(), **OPTIONS):
+    with device.torch.profiler.profile(activities=device.activities(), **options(profiler)):
         pass
 
 
@@ -67,6 +68,12 @@ def _loops(device: Device) -> Dict[str, Callable[[], None]]:
         with ranges("fgtrace::calibration"):
             pass
 
+    def nothing() -> None:
+        pass
+
+    def frame() -> None:
+        nothing()
+
     def launch_wait() -> None:
         one.add_(1)
         device.synchronize()
@@ -76,7 +83,8 @@ def _loops(device: Device) -> Dict[str, Callable[[], None]]:
         one.item()
 
     steps: Dict[str, Callable[[], Any]] = {
-        "nothing": lambda: None,
+        "nothing": nothing,
+        "frame": frame,
         "range": one_range,
         "operator": one.detach,
     }

@@ -19,7 +19,7 @@ from fgtrace_collectors.recorder import facts, witness
 from fgtrace_collectors.recorder.calibration import attach, calibrate
 from fgtrace_collectors.recorder.devices import Device, import_torch, open_device
 from fgtrace_collectors.recorder.errors import RecorderError, unavailable
-from fgtrace_collectors.recorder.profiling import OPTIONS, profile_calls
+from fgtrace_collectors.recorder.profiling import options, profile_calls
 from fgtrace_collectors.recorder.registry import Registry
 from fgtrace_collectors.recorder.stopwatch import Stopwatch, make_flush
 from fgtrace_collectors.recorder.workload import prepare
@@ -143,7 +143,7 @@ class Child:
 
     def do_attach(self, request: Message) -> Message:
         """Start the profiler for the first time."""
-        attach(self.device)
+        attach(self.device, request["profiler"])
         return {}
 
     def do_profile(self, request: Message) -> Message:
@@ -154,9 +154,10 @@ class Child:
             label,
             request["calls"],
             request["path"],
+            request["profiler"],
             record_phases,
         )
-        return {**timing, "options": OPTIONS}
+        return {**timing, "options": options(request["profiler"])}
 
     def do_facts(self, request: Message) -> Message:
         """Describe the interpreter and how it stands to the protocol's rules."""

@@ -103,6 +103,7 @@ def _plan(registry: Registry, arguments: argparse.Namespace) -> Plan:
         profile_calls=arguments.profile_calls,
         cold=arguments.l2 == "cold",
         graph=arguments.graph,
+        no_stacks=arguments.no_stacks,
         factorial=arguments.factorial,
         seed=arguments.seed,
     )
@@ -143,6 +144,7 @@ def _parser(registry: Registry) -> argparse.ArgumentParser:
     add("--profile-calls", type=int, metavar="N")
     add("--l2", choices=("warm", "cold"), default="warm")
     add("--graph", action="store_true", help="time replays of a captured graph too")
+    add("--no-stacks", action="store_true", help="do not record Python's stacks")
     add("--factorial", metavar="PARTS", help="time every combination of a case's switchable parts")
     add("--seed", type=int, default=1234)
     return parser

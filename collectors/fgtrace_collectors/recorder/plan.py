@@ -114,6 +114,8 @@ class Plan:
     device: str = "auto"
     seed: int = 1234
     profiler: str = "kineto"
+    stacks: bool = True
+    """Record a few calls with Python's stacks, apart from the profile."""
     factorial: Tuple[str, ...] = ()
     """Parameters of the cases that switch parts; every combination of them is timed."""
     variables: Dict[str, str] = field(default_factory=dict)
@@ -152,6 +154,8 @@ def read_plan(path: Path, registry: Registry) -> Plan:
                 f"{path} is a plan of format {found['format']}; this recorder knows {PLAN_FORMAT}",
                 "make the plan with the same version of fgtrace",
             )
+        # What came later than the format.
+        found = {"stacks": True, "factorial": [], **found}
         plan = Plan(
             cases=tuple(PlannedCase(**case) for case in found["cases"]),
             routes=tuple(PlannedRoute(**route) for route in found["routes"]),
@@ -161,7 +165,7 @@ def read_plan(path: Path, registry: Registry) -> Plan:
                 for each in fields(Plan)
                 if each.name not in ("cases", "routes", "protocol", "command", "factorial")
             },
-            factorial=tuple(found.get("factorial", ())),
+            factorial=tuple(found["factorial"]),
             command=tuple(found["command"]),
         )
         check_spelling(plan.device)
@@ -198,6 +202,7 @@ def make_plan(
     profile_calls: Optional[int] = None,
     cold: bool = False,
     graph: bool = False,
+    no_stacks: bool = False,
     factorial: Optional[str] = None,
     seed: int = 1234,
     command: Sequence[str] = (),
@@ -243,6 +248,7 @@ def make_plan(
         device=device,
         seed=seed,
         profiler="none" if profiler == "none" else "kineto",
+        stacks=not no_stacks,
         factorial=() if factorial is None else tuple(factorial.split(",")),
         variables=_assignments("--set", variables),
         command=tuple(command),

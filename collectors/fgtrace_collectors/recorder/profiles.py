@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Dict, Sequence
 
 from fgtrace_collectors.recorder.children import LiveRoute, checked, end_all
+from fgtrace_collectors.recorder.profiling import STACKS
 from fgtrace_collectors.recorder.recording import PROFILES
 from fgtrace_collectors.recorder.session import Pair, Session
 
@@ -14,6 +15,21 @@ UNPROFILED_BATCHES = 5
 
 WARM_UP_SECONDS = 0.1
 """What is timed here is compared with nothing but itself."""
+
+
+STACKED_CALLS = 10
+"""Calls that are recorded with Python's stacks: each has hundreds of frames."""
+
+
+def stacks(session: Session, routes: Sequence[LiveRoute]) -> None:
+    """Record a few calls with Python's stacks, and calibrate under them, once."""
+    pairs = session.prepare(routes, 0, only_full=True)
+    session.warm(pairs, WARM_UP_SECONDS)
+    _attach(session, routes, STACKS)
+    _calibrate(session, routes, 0, STACKS)
+    for pair in pairs:
+        _profile(session, pair, 0, STACKS)
+    end_all(routes)
 
 
 def profiles(session: Session, first: Sequence[LiveRoute]) -> None:
@@ -37,10 +53,10 @@ def _profile_all(session: Session, routes: Sequence[LiveRoute], generation: int)
     for pair in pairs:
         _time_unprofiled(session, pair, generation, calls)
     _calibrate(session, routes, generation, "none")
-    _attach(session, routes)
+    _attach(session, routes, "kineto")
     _calibrate(session, routes, generation, "kineto")
     for pair in pairs:
-        _profile(session, pair, generation)
+        _profile(session, pair, generation, "kineto")
 
 
 def _time_unprofiled(session: Session, pair: Pair, generation: int, calls: Dict[str, int]) -> None:
@@ -54,11 +70,11 @@ def _time_unprofiled(session: Session, pair: Pair, generation: int, calls: Dict[
         session.sample(route, case, generation, _mode(session), "none", count, timing)
 
 
-def _attach(session: Session, routes: Sequence[LiveRoute]) -> None:
+def _attach(session: Session, routes: Sequence[LiveRoute], profiler: str) -> None:
     """Start each process's profiler once, all together: the first start takes seconds."""
     session.progress("attaching the profiler")
     for route in routes:
-        route.child.ask("attach")
+        route.child.ask("attach", profiler=profiler)
     for route in routes:
         checked(route, route.child.answer())
 
@@ -80,19 +96,29 @@ def _calibrate(
             )
 
 
-def _profile(session: Session, pair: Pair, generation: int) -> None:
+def _profile(session: Session, pair: Pair, generation: int, profiler: str) -> None:
     case, route = pair
     session.progress(f"profiling {case.name} by {route.name}")
-    file = f"{PROFILES}/{route.name}.{case.name}.g{generation}.json.gz"
+    stacked = profiler == STACKS
+    kind = "stacks" if stacked else f"g{generation}"
+    file = f"{PROFILES}/{route.name}.{case.name}.{kind}.json.gz"
     count = session.protocol.profile_calls
+    if stacked:
+        count = min(count, STACKED_CALLS)
     timing = checked(
         route,
         route.child.request(
-            "profile", case=case.name, key=case.key, calls=count, path=str(session.launcher.folder / file)
+            "profile",
+            case=case.name,
+            key=case.key,
+            calls=count,
+            path=str(session.launcher.folder / file),
+            profiler=profiler,
         ),
     )
-    session.sample(route, case, generation, _mode(session), "kineto", count, timing)
-    session.recording.profiler_options = timing["options"]
+    session.sample(route, case, generation, _mode(session), profiler, count, timing)
+    if not stacked:
+        session.recording.profiler_options = timing["options"]
     session.recording.profiles.append(
         {
             "file": file,
@@ -100,6 +126,7 @@ def _profile(session: Session, pair: Pair, generation: int) -> None:
             "route": route.name,
             "generation": generation,
             "process": route.process,
+            "stacks": stacked,
         }
     )
 

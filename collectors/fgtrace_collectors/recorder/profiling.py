@@ -10,6 +10,15 @@ from fgtrace_collectors.recorder.stopwatch import Stopwatch, collector_off
 OPTIONS = {"record_shapes": False, "with_stack": False, "profile_memory": False}
 """What torch.profiler is told; shapes and stacks would change the host times recorded."""
 
+STACKS = "kineto+stacks"
+"""The profiler that records Python's stacks too, in a process of its own."""
+
+
+def options(profiler: str) -> Dict[str, bool]:
+    """Give torch.profiler's options for `kineto` or STACKS."""
+    return {**OPTIONS, "with_stack": profiler == STACKS}
+
+
 WARM_UP_CALLS = 5
 """Calls under the profiler before the recorded ones: its first events are slow, or lost."""
 
@@ -19,6 +28,7 @@ def profile_calls(
     label: str,
     calls: int,
     path: str,
+    profiler_name: str,
     record_phases: Callable[[Callable[[str], ContextManager[Any]]], ContextManager[Any]],
 ) -> Dict[str, int]:
     """Record `calls` calls into a Kineto file, each in the range `fgtrace::call::LABEL::INDEX`.
@@ -39,7 +49,7 @@ def profile_calls(
             activities=device.activities(),
             schedule=profiler.schedule(wait=0, warmup=1, active=1, repeat=1),
             on_trace_ready=export,
-            **OPTIONS,
+            **options(profiler_name),
         ) as session,
     ):
         for index in range(min(WARM_UP_CALLS, calls)):

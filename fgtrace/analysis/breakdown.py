@@ -1,0 +1,136 @@
+"""Where one call goes: the host's time and the device's, in pieces that add up."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fgtrace.analysis.calls import call_work
+from fgtrace.analysis.intervals import union_length
+from fgtrace.analysis.marks import device_phases, phase_marks
+from fgtrace.analysis.matrix import LEVEL
+from fgtrace.analysis.pieces import OTHER, host_pieces
+from fgtrace.analysis.rules import RULES, Rule
+from fgtrace.analysis.spread import spread
+from fgtrace.frames.trace import Trace
+
+SIDES = ("host", "host, other threads", "device")
+
+BREAKDOWN = pl.Schema(
+    {
+        "case": pl.String,
+        "route": pl.String,
+        # host: the call's own thread, whose pieces add up to the call; host, other threads: what
+        # others did for it; device: what it launched, from the first start to the last end.
+        "side": pl.String,
+        "phase": pl.String,  # null for the gaps of the device
+        # Of the host: one of PIECE. Of the device: kernel, memcpy, memset; gap: nothing of the
+        # call's runs; overlap: more than one thing does, below 0.
+        "piece": pl.String,
+        "calls": pl.Int64,  # those that are not left out
+        "total_ns": pl.Int64,  # in all of them: the rows of a side add up exactly
+        "share": pl.Float64,  # of the side
+        "median_ns": pl.Int64,  # a call; of calls without it 0
+        "interval_low_ns": pl.Int64,
+        "interval_high_ns": pl.Int64,
+    }
+)
+
+
+def breakdown_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
+    """Make a row for each case, route, side, phase and piece of a call, the longest first."""
+    kept = trace.calls.filter(~pl.col("left_out")).select(
+        "case",
+        "route",
+        "generation",
+        call_id="range_event_id",
+        calls=pl.len().over("case", "route"),
+    )
+    marks = phase_marks(trace, rules)
+    columns = ["call_id", "side", "phase", "piece", "time_ns"]
+    of_calls = (
+        pl.concat(
+            [_host(trace, marks).select(columns), _device(trace, marks, rules).select(columns)]
+        )
+        .group_by(columns[:-1])
+        .agg(pl.col("time_ns").sum())
+        .join(kept, on="call_id")
+    )
+    key = ["case", "route", "side", "phase", "piece"]
+    rows = of_calls.group_by(key).agg(pl.col("calls").first(), total_ns=pl.col("time_ns").sum())
+    spreads = [_spread(of_calls, kept, row, key) for row in rows.iter_rows(named=True)]
+    side = pl.col("total_ns").sum().over("case", "route", "side")
+    return (
+        rows.with_columns(pl.DataFrame(spreads, schema=_SPREAD))
+        .with_columns(share=pl.col("total_ns") / side)
+        .sort(
+            "case",
+            "route",
+            pl.col("side").cast(pl.Enum(SIDES)),
+            "total_ns",
+            "phase",
+            "piece",
+            descending=[False, False, False, True, False, False],
+            nulls_last=True,
+        )
+        .select(BREAKDOWN.names())
+        .cast(BREAKDOWN)
+    )
+
+
+_SPREAD = {"median_ns": pl.Int64, "interval_low_ns": pl.Int64, "interval_high_ns": pl.Int64}
+
+
+def _host(trace: Trace, marks: pl.DataFrame) -> pl.DataFrame:
+    side = pl.when("own_thread").then(pl.lit(SIDES[0])).otherwise(pl.lit(SIDES[1]))
+    return host_pieces(trace, marks).select(
+        "call_id", "phase", pl.col("piece").cast(pl.String), "time_ns", side=side
+    )
+
+
+def _device(trace: Trace, marks: pl.DataFrame, rules: tuple[Rule, ...]) -> pl.DataFrame:
+    phases = device_phases(trace, marks, rules).select("phase", event_id="device_event_id")
+    times = trace.device_work.select("event_id", "start_ns")
+    work = (
+        call_work(trace)
+        .join(times, on="event_id")
+        .drop_nulls(["start_ns", "dur_ns"])
+        .join(phases, on="event_id", how="left")
+        .with_columns(pl.col("phase").fill_null(OTHER), pl.col("kind").cast(pl.String))
+    )
+    parts = work.group_by("call_id", "phase", piece="kind").agg(time_ns=pl.col("dur_ns").sum())
+    end = pl.col("start_ns") + pl.col("dur_ns")
+    whole = (
+        work.group_by("call_id")
+        .agg(span_ns=end.max() - pl.col("start_ns").min(), sum_ns=pl.col("dur_ns").sum())
+        .join(union_length(work, ["call_id"]), on="call_id")
+    )
+    rest = {
+        "gap": pl.col("span_ns") - pl.col("busy_ns"),
+        "overlap": pl.col("busy_ns") - pl.col("sum_ns"),
+    }
+    rows = [
+        whole.select(
+            "call_id", phase=pl.lit(None, pl.String), piece=pl.lit(piece), time_ns=time
+        ).filter(pl.col("time_ns") != 0)
+        for piece, time in rest.items()
+    ]
+    columns = ["call_id", "phase", "piece", "time_ns"]
+    return pl.concat([parts.select(columns), *rows]).with_columns(side=pl.lit(SIDES[2]))
+
+
+def _spread(
+    of_calls: pl.DataFrame, kept: pl.DataFrame, row: dict[str, object], key: list[str]
+) -> dict[str, int | None]:
+    same = pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in key)
+    calls = kept.filter(
+        pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in key[:2])
+    )
+    times = calls.join(of_calls.filter(same).select("call_id", "time_ns"), on="call_id", how="left")
+    generations = (
+        times.sort("call_id")
+        .with_columns(pl.col("time_ns").fill_null(0))
+        .partition_by("generation", maintain_order=True)
+    )
+    found = spread([calls["time_ns"].to_list() for calls in generations], LEVEL)
+    ends = (found.value, found.low, found.high) if found else (None, None, None)
+    return dict(zip(_SPREAD, (None if end is None else round(end) for end in ends), strict=True))
