@@ -75,7 +75,7 @@ def host_report(trace: Trace) -> pl.DataFrame:
             pl.col("calls").first(),
             count=pl.len(),
             total_ns=pl.col("own_ns").sum(),
-            left_ns=pl.col("left_ns").sum(),
+            left_ns=pl.when(pl.col("left_ns").null_count() == 0).then(pl.col("left_ns").sum()),
         )
         .with_columns(
             recorded_ns=(pl.col("total_ns") / pl.col("calls")).round(),
@@ -190,4 +190,4 @@ def _scaled() -> pl.Expr:
     waits = left.filter(waiting).sum().over("case", "route")
     others = left.filter(~waiting).sum().over("case", "route")
     factor = (pl.col("unstacked_ns") - waits) / others
-    return pl.when(factor > 0).then(pl.when(waiting).then(left).otherwise(left * factor)).round()
+    return pl.when(factor > 0, factor.is_finite()).then(pl.when(waiting).then(left).otherwise(left * factor)).round()

@@ -76,7 +76,7 @@ def index_select(
     _check_arguments(input, index, check)
     if check == "host" and items:
         with phase("index_check"):
-            _check_indices(index, dim, size)
+            check_indices(index, dim, size)
 
     source = _as_integers(input)
     shape = list(source.shape)
@@ -148,7 +148,8 @@ def _check_arguments(input: torch.Tensor, index: torch.Tensor, check: str) -> No
         raise NotImplementedError("index_select(): the bundled kernel has no backward")
 
 
-def _check_indices(index: torch.Tensor, dim: int, size: int) -> None:
+def check_indices(index: torch.Tensor, dim: int, size: int) -> None:
+    """Read the smallest and the largest index back; raise IndexError where one is out of range."""
     low, high = (int(end.item()) for end in torch.aminmax(index))
     if low < 0 or high >= size:
         raise IndexError(

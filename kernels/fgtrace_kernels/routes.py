@@ -87,6 +87,7 @@ FLAGGEMS = Route(
     operators={
         "repeat_interleave": "fgtrace_kernels.flaggems:repeat_interleave",
         "index_select_unchecked": "flag_gems:index_select",
+        "repeat_values": "fgtrace_kernels.flaggems_switched:repeat_values",
     },
     triton=True,
     accelerator_only=True,
