@@ -10,13 +10,13 @@ import polars as pl
 from fgtrace.analysis.host import host_report
 from fgtrace.analysis.idle import idle_report, under_recorded
 from fgtrace.analysis.marks import device_phases, phase_marks
-from fgtrace.analysis.matrix import matrix_report
+from fgtrace.analysis.matrix import overhead_factors
 from fgtrace.analysis.names import matching
 from fgtrace.analysis.pieces import host_pieces
 from fgtrace.analysis.readbacks import readbacks
 from fgtrace.analysis.rules import RULES, Rule
 from fgtrace.analysis.syncs import syncs_report
-from fgtrace.analysis.whatif import whatif_report
+from fgtrace.analysis.whatif import predicted
 from fgtrace.frames.trace import Trace
 from fgtrace.units import count, duration, factor, share
 
@@ -91,12 +91,14 @@ def findings_report(
     trace: Trace, *, call_ns: float | None = None, rules: tuple[Rule, ...] = RULES
 ) -> pl.DataFrame:
     """Make a row a finding, the largest predicted saving first, those that save nothing last."""
+    marks = phase_marks(trace, rules)
+    pieces = host_pieces(trace, marks)
     found = [
-        *_parts(trace, call_ns, rules),
-        *_waits(trace),
+        *_parts(trace, pieces, call_ns),
+        *_waits(trace, device_phases(trace, marks, rules)),
         *_idle(trace),
-        *_capture(trace),
-        *_compilations(trace, rules),
+        *_capture(trace, pieces),
+        *_compilations(trace, pieces),
         *_overheads(trace),
         *_replays(trace),
     ]
@@ -143,13 +145,10 @@ _RULES_OF_PARTS = {
 }
 
 
-def _parts(trace: Trace, call_ns: float | None, rules: tuple[Rule, ...]) -> Iterator[_Finding]:
-    if trace.calls.is_empty():
-        return
-    pieces = host_pieces(trace, phase_marks(trace, rules))
+def _parts(trace: Trace, pieces: pl.DataFrame, call_ns: float | None) -> Iterator[_Finding]:
     calls = trace.calls.select("case", "route", "dur_ns", "left_out", call_id="range_event_id")
     costliest = _costliest(trace)
-    for row in whatif_report(trace, call_ns=call_ns, rules=rules).iter_rows(named=True):
+    for row in predicted(trace, pieces, call_ns=call_ns).iter_rows(named=True):
         phase, case, route = row["without"], row["case"], row["route"]
         rule = _RULES_OF_PARTS.get(phase)
         of_case = calls.filter(
@@ -206,16 +205,15 @@ def _costliest(trace: Trace) -> dict[tuple[str | None, str | None], str]:
     for rows in python.partition_by("case", "route"):
         top = rows.sort("total_ns", "function", descending=[True, False]).row(0, named=True)
         told[top["case"], top["route"]] = (
-            f" (most of it in {top['function']} of {top['module']}, {share(top['share'])} of a call "
-            "with stacks)"
+            f" (most of it in {top['function']} of {top['module']}, {share(top['share'])} of a "
+            "call with stacks)"
         )
     return told
 
 
-def _waits(trace: Trace) -> Iterator[_Finding]:
-    # Scalars that no rule and no range knows, by the operator that reads them.
-    marks = phase_marks(trace)
-    known = device_phases(trace, marks, RULES)["device_event_id"].implode()
+def _waits(trace: Trace, phases: pl.DataFrame) -> Iterator[_Finding]:
+    # Copies that no rule and no range knows.
+    known = phases["device_event_id"].implode()
     read = readbacks(trace).filter("readback", ~pl.col("device_event_id").is_in(known))
     if read.is_empty():
         return
@@ -255,10 +253,8 @@ def _idle(trace: Trace) -> Iterator[_Finding]:
     yield _Finding("device-idle", None, None, sentence, event_ids=[worst["event_id"]])
 
 
-def _capture(trace: Trace) -> Iterator[_Finding]:
-    if trace.calls.is_empty():
-        return
-    waits = host_pieces(trace, phase_marks(trace)).filter(
+def _capture(trace: Trace, pieces: pl.DataFrame) -> Iterator[_Finding]:
+    waits = pieces.filter(
         pl.col("own_thread"), pl.col("piece").cast(pl.String).str.starts_with("waiting")
     )
     calls = trace.calls.select("case", "route", call_id="range_event_id")
@@ -275,7 +271,7 @@ def _capture(trace: Trace) -> Iterator[_Finding]:
         yield _Finding("not-capturable", case, route, sentence, event_ids=ids)
 
 
-def _compilations(trace: Trace, rules: tuple[Rule, ...]) -> Iterator[_Finding]:
+def _compilations(trace: Trace, pieces: pl.DataFrame) -> Iterator[_Finding]:
     counted = trace.witnesses.filter(
         pl.col("witness").str.contains("in measured batches"),
         ~pl.col("value").is_in(("0", "unknown")),
@@ -288,10 +284,8 @@ def _compilations(trace: Trace, rules: tuple[Rule, ...]) -> Iterator[_Finding]:
         yield _Finding(
             "compilation", row["case"], row["route"], sentence, frame="witnesses", count=1
         )
-    if trace.calls.is_empty():
-        return
     kept = trace.calls.filter(~pl.col("left_out"))["range_event_id"].implode()
-    loads = host_pieces(trace, phase_marks(trace, rules)).filter(
+    loads = pieces.filter(
         pl.col("piece") == "module load or compile", pl.col("call_id").is_in(kept)
     )
     if not loads.is_empty():
@@ -304,7 +298,7 @@ def _compilations(trace: Trace, rules: tuple[Rule, ...]) -> Iterator[_Finding]:
 
 
 def _overheads(trace: Trace) -> Iterator[_Finding]:
-    rows = matrix_report(trace).filter(pl.col("overhead_factor") > OVERHEAD)
+    rows = overhead_factors(trace).filter(pl.col("overhead_factor") > OVERHEAD)
     for row in rows.iter_rows(named=True):
         sentence = (
             f"A profiled call of {row['case']} by {row['route']} takes "
@@ -320,7 +314,7 @@ def _replays(trace: Trace) -> Iterator[_Finding]:
         return
     sentence = (
         f"{count(lost.height)} graph launches own less than half the device work of the others: "
-        "their replays were recorded in part, so device time is a lower bound, and idle time is not "
-        "known."
+        "their replays were recorded in part, so device time is a lower bound, and idle time is "
+        "not known."
     )
     yield _Finding("under-recorded", None, None, sentence, event_ids=lost["event_id"].to_list())

@@ -6,7 +6,7 @@ import polars as pl
 
 from fgtrace.analysis.groups import GROUPS, USER
 from fgtrace.analysis.marks import phase_marks
-from fgtrace.analysis.matrix import matrix_report
+from fgtrace.analysis.matrix import call_times
 from fgtrace.analysis.names import matching
 from fgtrace.analysis.overhead import EventCosts, event_costs
 from fgtrace.analysis.pieces import events_in_calls, host_pieces
@@ -180,7 +180,7 @@ def _charged(events: pl.DataFrame, costs: EventCosts | None) -> pl.DataFrame:
 
 
 def _unstacked(trace: Trace) -> pl.DataFrame:
-    return matrix_report(trace).select("case", "route", unstacked_ns="throughput_ns")
+    return call_times(trace).select("case", "route", unstacked_ns="throughput_ns")
 
 
 def _scaled() -> pl.Expr:
@@ -190,4 +190,8 @@ def _scaled() -> pl.Expr:
     waits = left.filter(waiting).sum().over("case", "route")
     others = left.filter(~waiting).sum().over("case", "route")
     factor = (pl.col("unstacked_ns") - waits) / others
-    return pl.when(factor > 0, factor.is_finite()).then(pl.when(waiting).then(left).otherwise(left * factor)).round()
+    return (
+        pl.when(factor > 0, factor.is_finite())
+        .then(pl.when(waiting).then(left).otherwise(left * factor))
+        .round()
+    )

@@ -18,10 +18,10 @@ LAUNCHES = pl.Schema(
         # where no launch has a device row. Below 0 where the clocks of host and device disagree.
         "delay_median_ns": pl.Int64,
         "delay_p95_ns": pl.Int64,  # a delay that occurred
+        "without_device_row": pl.Int64,  # null where the device was not recorded
         # Launched work of the same stream that was not done when the launch began; null as above.
         "queue_depth_median": pl.Int64,
         "queue_depth_max": pl.Int64,
-        "without_device_row": pl.Int64,  # null where the device was not recorded
     }
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.around import INTERVAL, around_in
+from fgtrace.analysis.around import INTERVAL, THREAD, TRACK, around_in
 from fgtrace.analysis.calls import PHASE, owning_calls
 from fgtrace.analysis.intervals import outermost
 from fgtrace.analysis.names import matching
@@ -23,6 +23,7 @@ MARKS = pl.Schema(
 
 _OLD_NAMES = {"scan": "prefix_scan", "readback": "length_readback"}
 
+_PICKING = r"^aten::(select|slice|view|reshape|squeeze)$"
 _READING = r"^aten::(item|is_nonzero|_local_scalar_dense|equal|_to_copy|to|copy_)$"
 
 
@@ -167,8 +168,9 @@ class _Found:
 def _readbacks(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
     """Make a row an event that reads a scalar back: the outermost reading operator around the copy.
 
-    Where no operator is around, the copy's call and the wait's. `name` is the kernel before the
-    copy on its stream, which made what is read.
+    The view just before it, which picks the scalar, is another. Where no operator is around, the
+    copy's call and the wait's are. `name` is the kernel before the copy on its stream, which made
+    what is read.
     """
     queue = ["part", "device", "stream"]
     scalars = readbacks(trace).filter("readback", "scalar").rename({"device_event_id": "event_id"})
@@ -186,12 +188,30 @@ def _readbacks(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
     reading = outermost(reading.filter(matching(reading["name"], _READING)))
     calls = host.join(copies.select(event_id="launch_event_id"), on="event_id", how="semi")
     around = calls.select(launch_event_id="event_id", op_id=around_in(reading, calls))
+    views = _views_before(host, reading).select(op_id="event_id", view_id="view_id")
+    around = around.join(views, on="op_id", how="left", maintain_order="left")
     found = copies.join(around, on="launch_event_id", how="left").select(
         "call_id",
         "name",
         start_ns="launch_ns",
         event_id=pl.when(pl.col("op_id").is_not_null())
-        .then(pl.concat_list("op_id"))
+        .then(pl.concat_list("op_id", "view_id"))
         .otherwise(pl.concat_list("launch_event_id", "wait_event_id")),
     )
     return found.explode("event_id").drop_nulls("event_id").drop_nulls("name")
+
+
+def _views_before(host: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
+    # The view operator that is the last one before each operator, side by side with it.
+    beside = [*TRACK, pl.col("parent_id").fill_null(2**32 - 1)]
+    before = host.filter(pl.col("kind") == "op").select(
+        *beside, "event_id", "name", view_id="event_id"
+    )
+    found = ops.select(*beside, "event_id").join_asof(
+        before,
+        on="event_id",
+        by=[*THREAD, "parent_id"],
+        allow_exact_matches=False,
+        check_sortedness=False,
+    )
+    return found.filter(matching(found["name"], _PICKING))

@@ -48,17 +48,7 @@ def matrix_report(trace: Trace) -> pl.DataFrame:
     generations of the median within. The overhead factor is the median over profiled processes,
     counts and device time are medians over the recorded calls.
     """
-    # Of a factorial, the call with every part is the call.
-    full = ~pl.col("variant").str.contains("=0").fill_null(False)
-    timed = (
-        trace.samples.filter(full)
-        .sort("generation", "turn")
-        .with_columns(
-            call_wall=pl.col("wall_ns") / pl.col("calls"),
-            call_enqueue=pl.col("enqueue_ns") / pl.col("calls"),
-            plain=pl.col("profiler") == "none",
-        )
-    )
+    timed = _timed(trace)
     stopwatch = timed.filter(pl.col("plain").all().over(*_PROCESS))
     throughput = stopwatch.filter(pl.col("mode") == "throughput")
     latency = stopwatch.filter(pl.col("mode") == "latency")
@@ -80,6 +70,29 @@ def matrix_report(trace: Trace) -> pl.DataFrame:
         report = report.join(part, on=_ROW, how="left", nulls_equal=True)
     return report.select(pl.col(name).cast(dtype) for name, dtype in MATRIX.items()).sort(
         _ROW, nulls_last=True
+    )
+
+
+def call_times(trace: Trace) -> pl.DataFrame:
+    """Report `case`, `route` and the `throughput` columns of the matrix alone."""
+    timed = _timed(trace)
+    stopwatch = timed.filter(pl.col("plain").all().over(*_PROCESS), pl.col("mode") == "throughput")
+    return _spreads(stopwatch, "call_wall", "throughput")
+
+
+def overhead_factors(trace: Trace) -> pl.DataFrame:
+    """Report the `overhead_factor` of the matrix alone, by `case` and `route`."""
+    return _overheads(_timed(trace)).drop_nulls("overhead_factor").sort(_ROW)
+
+
+def _timed(trace: Trace) -> pl.DataFrame:
+    # The batches in their order. Of a factorial, the call with every part is the call.
+    full = ~pl.col("variant").str.contains("=0").fill_null(False)
+    batches = trace.samples.filter(full).sort("generation", "turn")
+    return batches.with_columns(
+        call_wall=pl.col("wall_ns") / pl.col("calls"),
+        call_enqueue=pl.col("enqueue_ns") / pl.col("calls"),
+        plain=pl.col("profiler") == "none",
     )
 
 

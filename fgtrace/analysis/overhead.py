@@ -41,14 +41,19 @@ factor on all of them is fitted to the recording's own call time.
 STACKS = "kineto+stacks"
 """The profiler of calibration loops that were timed while stacks were recorded."""
 
+SAME_SPEED = 1.25
+"""Times that one empty loop may be as slow as the other: a host's slow mood makes it 1.5 to 1.9."""
+
 _OPERATORS_OF_A_READ = 2  # aten::item and aten::_local_scalar_dense
 
 
 def event_costs(trace: Trace) -> EventCosts | None:
-    """Take the costs from a trace's calibration; None where it has none, or not every loop.
+    """Take the costs from a trace's calibration; None where there is none that can be used.
 
     Of each loop the shortest time counts, over all processes: the one that the host's moods
-    disturbed least. What a loop costs without its body is taken off.
+    disturbed least. What a loop costs without its body is taken off. An empty loop costs the same
+    with and without a profiler: where it did not, the host's speed changed in between, and the
+    difference of the others is none of the profiler's.
     """
     rows = trace.calibration.group_by("profiler", "loop").agg(
         shortest=(pl.col("wall_ns") / pl.col("iterations")).min()
@@ -73,6 +78,9 @@ def event_costs(trace: Trace) -> EventCosts | None:
             wait_ns=max(0.0, wait),
         )
     except KeyError:
+        return None
+    empty = [times[profiler, "nothing"] for profiler in ("none", "kineto")]
+    if max(empty) > SAME_SPEED * min(empty):
         return None
     if (STACKS, "frame") not in times or ("none", "frame") not in times:
         return costs

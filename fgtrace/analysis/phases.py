@@ -45,7 +45,7 @@ EXPLAINED = pl.Schema(
 
 
 def phases_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
-    """Make a row for each case, route and phase, in order of the phases' place in a call.
+    """Make a row for each case, route and phase, in order of place in a call, the unmarked last.
 
     Device work belongs to the phase of its launch. What no range and no rule marks is told apart by
     what the host does, so that the host times of a call's phases add up to the call.
@@ -64,7 +64,7 @@ def phases_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.DataFr
         .group_by("case", "route", "phase")
         .agg(medians.floor(), pl.col("offset_ns").min(), calls=pl.len())
         .join(_rules(marks, calls), on=["case", "route", "phase"], how="left", nulls_equal=True)
-        .sort("case", "route", pl.col("phase") == OTHER, "offset_ns", "phase", nulls_last=True)
+        .sort("case", "route", pl.col("rule").is_null(), "offset_ns", "phase", nulls_last=True)
         .select(PHASES.names())
         .cast(PHASES)
     )

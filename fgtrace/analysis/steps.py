@@ -64,10 +64,15 @@ class Steps:
     def program(self, removed: pl.Series, silent: pl.Series) -> Program:
         """Make the program without the host time of the events in `removed`.
 
-        What the events in `silent` launch or wait for is not replayed either.
+        Time between two of them that follow each other goes with them: the Python that only leads
+        from one to the next. What the events in `silent` launch or wait for is not replayed either.
         """
+        without = removed.implode()
         gone = pl.col("owner").is_in(pl.concat([removed, self._waited]).implode())
-        pieces = self._boundaries.filter(~gone, pl.col("recorded_ns") > 0).select(
+        between = (
+            pl.col("event_id").is_in(without) & pl.col("event_id").shift(-1).is_in(without)
+        ).over("call_id")
+        pieces = self._boundaries.filter(~(gone | between), pl.col("recorded_ns") > 0).select(
             "run", "recorded_ns", "cost_ns"
         )
         works, waited = self._actions(set(silent))

@@ -20,13 +20,13 @@ SYNCS = pl.Schema(
         "class": pl.String,  # sync, blocking_copy, event_wait
         "count": pl.Int64,
         "host_time_ns": pl.Int64,
+        "device_idle_ns": pl.Int64,  # of it, with no device work; null where none was recorded
+        "bytes": pl.Int64,  # of the copies waited for; null where not known
+        "call_site": pl.String,  # the innermost Python frame around the longest of them
         # Of the host time, in calls: for what was launched before the call, ...
         "earlier_ns": pl.Int64,  # null where any is outside of calls, or no device was recorded
         "this_ns": pl.Int64,  # ... for what the call launched, ...
         "wake_ns": pl.Int64,  # ... and after all that was done; null where no device was recorded
-        "device_idle_ns": pl.Int64,  # of it, with no device work; null where none was recorded
-        "bytes": pl.Int64,  # of the copies waited for; null where not known
-        "call_site": pl.String,  # the innermost Python frame around the longest of them
     }
 )
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from fgtrace.analysis.around import around_in
 from fgtrace.analysis.marks import phase_marks
-from fgtrace.analysis.matrix import LEVEL, matrix_report
+from fgtrace.analysis.matrix import LEVEL, call_times
 from fgtrace.analysis.names import checked_pattern, matching
 from fgtrace.analysis.overhead import H200, event_costs
 from fgtrace.analysis.pieces import host_pieces
@@ -90,6 +90,17 @@ def whatif_report(
     Raises FgtraceError (usage) for what cannot be removed or is not there.
     """
     pieces = host_pieces(trace, phase_marks(trace, rules))
+    return predicted(trace, pieces, without=without, call_ns=call_ns)
+
+
+def predicted(
+    trace: Trace,
+    pieces: pl.DataFrame,
+    *,
+    without: Sequence[str] = (),
+    call_ns: float | None = None,
+) -> pl.DataFrame:
+    """Do as `whatif_report` does, for who has the trace's `host_pieces`."""
     costs = event_costs(trace) or H200
     given = None if call_ns is None else _CallTime(call_ns, call_ns, call_ns)
     timed = _timed(trace)
@@ -126,7 +137,7 @@ class _CallTime:
 
 def _timed(trace: Trace) -> dict[tuple[str | None, str | None], _CallTime]:
     columns = ("throughput_ns", "throughput_low_ns", "throughput_high_ns")
-    rows = matrix_report(trace).drop_nulls("throughput_ns").select("case", "route", *columns)
+    rows = call_times(trace).select("case", "route", *columns)
     return {
         (case, route): _CallTime(value, low or value, high or value)
         for case, route, value, low, high in rows.iter_rows()

@@ -75,7 +75,7 @@ def _own_options(report: str, given: dict[str, Any]) -> dict[str, Any]:
     for name in chosen:
         if report not in TAKES[name]:
             raise click.UsageError(
-                f"{_OPTIONS[name]} goes with the reports {', '.join(TAKES[name])}, not with {report}"
+                f"{_OPTIONS[name]} goes with {', '.join(TAKES[name])}, not with {report}"
             )
     return chosen
 

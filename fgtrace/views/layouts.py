@@ -66,6 +66,8 @@ def _call(index: int, left_out: bool) -> str:
     return f"{index}†" if left_out else str(index)
 
 
+_ENDS = ("interval_low_ns", "interval_high_ns")
+
 CALLS = Layout(
     title="Calls",
     names=("case", "route"),
@@ -157,7 +159,7 @@ BREAKDOWN = Layout(
         Shown("phase", ("phase",), named),
         Shown("piece", ("piece",), named),
         Shown("median", ("median_ns",), units.duration),
-        Shown("95 %", ("interval_low_ns", "interval_high_ns"), units.interval, drop=1),
+        Shown("95 %", _ENDS, units.interval, drop=1),
         Shown("share", ("share",), units.share),
         Shown("total", ("total_ns",), units.duration, drop=2),
         Shown("calls", ("calls",), units.count, drop=3),
@@ -179,7 +181,7 @@ WHATIF = Layout(
         Shown("call", ("call_ns",), units.duration, optional=True),
         Shown("predicted", ("predicted_ns",), units.duration, optional=True),
         Shown("saving", ("saving_ns",), units.duration, optional=True),
-        Shown("saving, from to", ("interval_low_ns", "interval_high_ns"), units.interval),
+        Shown("saving, from to", _ENDS, units.interval),
         Shown("bound by", ("bound_before",), named, drop=3),
         Shown("then by", ("bound_after",), named, drop=2),
         Shown("calls", ("calls",), units.count, drop=4),
@@ -188,8 +190,8 @@ WHATIF = Layout(
     footnotes=(
         "Predicted by replaying the recorded calls back to back, the profiler's cost taken off so "
         "that the whole call takes what the stopwatch says.",
-        "Without a stopwatch, or --call-time, there is only an interval: profiled calls take 1.9 to "
-        "3.0 times as long.",
+        "Without a stopwatch, or --call-time, there is only an interval: profiled calls take 1.9 "
+        "to 3.0 times as long.",
     ),
     empty="no call has a part that it could be without",
 )
@@ -205,9 +207,7 @@ ATTRIBUTION = Layout(
         Shown("predicted", ("predicted_ns",), units.duration),
         Shown("from to", ("predicted_low_ns", "predicted_high_ns"), units.interval, drop=1),
         Shown("measured", ("measured_ns",), units.duration, optional=True),
-        Shown(
-            "95 %", ("interval_low_ns", "interval_high_ns"), units.interval, drop=2, optional=True
-        ),
+        Shown("95 %", _ENDS, units.interval, drop=2, optional=True),
         Shown("agrees", ("agrees",), _yes_no, optional=True),
     ),
     footnotes=(
@@ -228,7 +228,7 @@ EFFECTS = Layout(
         Shown("part", ("part",), named),
         Shown("given", ("given",), named, drop=1),
         Shown("time", ("effect_ns",), units.duration),
-        Shown("95 %", ("interval_low_ns", "interval_high_ns"), units.interval),
+        Shown("95 %", _ENDS, units.interval),
         Shown("rounds", ("rounds",), units.count, drop=2),
         Shown("generations", ("generations",), units.count, drop=3),
     ),

@@ -17,7 +17,7 @@ def report(trace):
 
 
 def test_the_columns_are_those_that_scripts_rely_on():
-    assert list(SYNCS) == [
+    assert list(SYNCS)[:8] == [
         "api",
         "op",
         "class",
@@ -38,7 +38,7 @@ def test_waits_are_listed_by_api_call_operator_and_class_the_longest_first(trace
     )
     trace.api("cudaStreamWaitEvent", 300_000, 100).api("cudaDeviceSynchronize", 400_000, 2000)
     op = "aten::_local_scalar_dense"
-    assert report(trace).rows() == [
+    assert report(trace).drop("earlier_ns", "this_ns", "wake_ns").rows() == [
         ("cudaStreamSynchronize", op, "sync", 2, 78_800, 76_800, 16, None),
         ("cudaMemcpy", None, "blocking_copy", 1, 9000, 5000, 512, None),
         ("cudaDeviceSynchronize", None, "sync", 1, 2000, 2000, 0, None),
