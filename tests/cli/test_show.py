@@ -12,7 +12,7 @@ from fgtrace.cli.show import REPORTS, show
 FORMATS = ("table", "json", "csv", "markdown")
 ROWS = {
     "calls": 2,
-    "phases": 1,
+    "phases": 3,
     "kernels": 8,
     "ops": 8,
     "launches": 1,
@@ -21,6 +21,10 @@ ROWS = {
     "matrix": 1,
     "notes": 0,
 }
+
+
+EMPTY = ("effects", "host", "witnesses")
+"""What only `collect` measures, or Python stacks tell."""
 
 
 def acts_on_a_terminal(text):
@@ -39,7 +43,8 @@ def test_every_report_comes_in_every_format_and_is_safe_to_look_at(
     fgtrace, hostile_trace, report, form
 ):
     result = fgtrace("show", report, hostile_trace, "--format", form)
-    assert (result.returncode, result.stderr) == (0, "")
+    told = "fgtrace: note: No rows" if report in EMPTY and form in ("json", "csv") else ""
+    assert (result.returncode, result.stderr[: len(told) or None]) == (0, told)
     assert result.stdout.endswith("\n")
     assert not acts_on_a_terminal(result.stdout)
 

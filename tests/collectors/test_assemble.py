@@ -143,7 +143,7 @@ def test_provenance_is_what_was_carried_out(tmp_path: Path) -> None:
     assert found.provenance.protocol.generations == 3
     assert found.provenance.profiler == "none"
     assert found.provenance.set_variables == {"A": "1"}
-    assert found.samples.to_dicts() == [SAMPLE]
+    assert found.samples.to_dicts() == [SAMPLE | {"variant": None}]
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_interpreted_triton_is_known_as_such_also_where_it_was_asked_for(
 def test_an_error_of_one_request_is_its_reply_and_the_next_is_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _, failed, again = answers(monkeypatch, hello(), {"do": "warm", "case": "unknown"}, hello())
+    _, failed, again = answers(monkeypatch, hello(), {"do": "warm", "key": "unknown"}, hello())
     assert failed["failed"].startswith("KeyError")
     assert again["process"] == os.getpid()
 
@@ -123,5 +123,5 @@ def test_a_batch_says_what_was_compiled_inside_it(monkeypatch: pytest.MonkeyPatc
     one.counter = SimpleNamespace(reading=lambda: next(readings))  # type: ignore[assignment]
     timing = {"wall_ns": 3, "enqueue_ns": 2}
     one.stopwatches = {"c": SimpleNamespace(batch=lambda mode, calls: timing)}  # type: ignore[dict-item]
-    reply = one.do_batch({"case": "c", "mode": "latency", "calls": 1})
+    reply = one.do_batch({"key": "c", "mode": "latency", "calls": 1})
     assert reply == {**timing, "compilations": 3, "tunings": None}

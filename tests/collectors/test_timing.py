@@ -16,8 +16,9 @@ from fgtrace_collectors.recorder.children import LiveRoute
 from fgtrace_collectors.recorder.plan import FOUNDING, QUICK, Plan, PlannedRoute, Protocol
 from fgtrace_collectors.recorder.recording import Recording
 from fgtrace_collectors.recorder.session import Session
+from fgtrace_collectors.recorder.workload import Workload
 
-CASES = tuple(SimpleNamespace(name=name, operator="op") for name in ("first", "second"))
+CASES = tuple(Workload(name, "op", {}) for name in ("first", "second"))
 ROUTES = tuple(PlannedRoute(name) for name in ("a", "b", "c"))
 
 
@@ -40,7 +41,7 @@ class FakeChild:
 
     def ask(self, do: str, **request: Any) -> None:
         self.last = {"do": do, **request}
-        self.log.append((self.name, do, request.get("case"), request.get("mode")))
+        self.log.append((self.name, do, request.get("key"), request.get("mode")))
         if do == "warm":
             self.log.warmed.append(request["seconds"])
 
@@ -98,7 +99,7 @@ def session(protocol: Protocol, seed: int = 1) -> FakeSession:
         plan=Plan(cases=(), routes=ROUTES, protocol=protocol, seed=seed),
         protocol=protocol,
         registry=registry,  # type: ignore[arg-type]
-        cases=CASES,
+        workloads=CASES,
         routes=ROUTES,
         launcher=SimpleNamespace(folder=Path()),  # type: ignore[arg-type]
         recording=recording,

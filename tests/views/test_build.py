@@ -3,30 +3,48 @@ import re
 import polars as pl
 import pytest
 
-from fgtrace.analysis.calls import CALLS_REPORT
+from fgtrace.analysis.attribution import ATTRIBUTION
+from fgtrace.analysis.breakdown import BREAKDOWN
+from fgtrace.analysis.calls import CALLS_BY_CASE, CALLS_REPORT
+from fgtrace.analysis.effects import EFFECTS
+from fgtrace.analysis.findings import FINDINGS
+from fgtrace.analysis.host import HOST
+from fgtrace.analysis.idle import IDLE
 from fgtrace.analysis.kernels import KERNELS
 from fgtrace.analysis.launches import LAUNCHES
 from fgtrace.analysis.matrix import MATRIX
-from fgtrace.analysis.ops import OPS
+from fgtrace.analysis.ops import OPS, OPS_BY_SHAPE
 from fgtrace.analysis.outcome import Notice, Outcome, Problem
-from fgtrace.analysis.phases import PHASES
+from fgtrace.analysis.phases import EXPLAINED, PHASES
 from fgtrace.analysis.summary import Metrics, PartSummary, Recorded, Summary
 from fgtrace.analysis.syncs import SYNCS
 from fgtrace.analysis.tree import TREE
-from fgtrace.frames.schema import NOTES
+from fgtrace.analysis.whatif import WHATIF
+from fgtrace.frames.schema import NOTES, WITNESSES
 from fgtrace.views.build import build_table, report_answer, summary_answer
 from fgtrace.views.layouts import LAYOUTS
 from fgtrace.views.notices import Notices
 
 SCHEMAS = {
+    "findings": FINDINGS,
     "calls": CALLS_REPORT,
+    "calls by case": CALLS_BY_CASE,
     "phases": PHASES,
+    "phases explained": EXPLAINED,
+    "breakdown": BREAKDOWN,
+    "attribution": ATTRIBUTION,
+    "whatif": WHATIF,
+    "effects": EFFECTS,
+    "host": HOST,
     "kernels": KERNELS,
     "ops": OPS,
+    "ops by shape": OPS_BY_SHAPE,
     "launches": LAUNCHES,
     "syncs": SYNCS,
+    "idle": IDLE,
     "tree": TREE,
     "matrix": MATRIX,
+    "witnesses": WITNESSES,
     "notes": NOTES,
 }
 
