@@ -111,7 +111,9 @@ def _gaps(trace: Trace) -> pl.DataFrame:
         gap_id=pl.int_range(pl.len()),
         doubtful=_doubtful(trace, gaps),
         # A launch that seems to be later than its work has another clock's time.
-        launch_ns=pl.min_horizontal("launch_ns", "start_ns"),
+        launch_ns=pl.when(pl.col("launch_ns") > pl.col("start_ns"))
+        .then("start_ns")
+        .otherwise("launch_ns"),
     )
 
 
