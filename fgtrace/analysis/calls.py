@@ -259,17 +259,17 @@ def select_calls(trace: Trace, *, ranges: str | None = None, operator: str | Non
     if operator is not None:
         found = trace.host_events.filter(pl.col("kind") == "op")
         chosen = found.filter(found["name"].cast(pl.String) == operator)
-        what = f"operator {operator}"
+        problem = f"no operator is named {operator!r}"
     else:
         assert ranges is not None
         found = trace.ranges.drop_nulls("dur_ns")
         chosen = found.filter(matching(found["name"], checked_pattern(ranges)))
-        what = f"range in whose name {ranges!r} is found"
+        problem = f"no range's name matches {ranges!r}"
     if chosen.is_empty():
         names = found["name"].cast(pl.String).unique().sort().to_list()
         there = f"there are {', '.join(map(printable, names[:5]))}" if names else "there is none"
         raise FgtraceError(
-            f"no {what} is in the recording",
+            problem,
             hint=there + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
             kind="usage",
             exit_code=ExitCode.USAGE,

@@ -46,8 +46,11 @@ def ops_report(trace: Trace) -> pl.DataFrame:
 
 def ops_by_shape_report(trace: Trace) -> pl.DataFrame:
     """Make a row for each operator name, input shapes and types, as `ops_report` does."""
+    # Profilers break long lists into lines.
     inputs = trace.op_attributes.select(
-        "event_id", shapes="input_shapes", types="input_types"
+        "event_id",
+        shapes=pl.col("input_shapes").str.replace_all(r"\s*\n\s*", " "),
+        types=pl.col("input_types").str.replace_all(r"\s*\n\s*", " "),
     ).collect()
     ops = _operators(trace).join(inputs, on="event_id", how="left", maintain_order="left")
     rows = _report(trace, ops, ["name", "shapes", "types"])

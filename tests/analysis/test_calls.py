@@ -1,6 +1,14 @@
 import polars as pl
+import pytest
 
-from fgtrace.analysis.calls import CALLS_REPORT, calls_report
+from fgtrace.analysis.calls import (
+    CALLS_BY_CASE,
+    CALLS_REPORT,
+    calls_by_case_report,
+    calls_report,
+    select_calls,
+)
+from fgtrace.errors import FgtraceError
 from fgtrace.frames.schema import CALLS
 from fgtrace.opening import open_trace
 
@@ -152,3 +160,53 @@ def test_work_of_a_thread_that_the_file_leaves_out_counts_once(trace):
     trace.lines = [line.replace('"tid": 1, ', "") for line in trace.lines]
     calls = calls_report(open_trace(trace.write()))
     assert calls.select("kernel_count", "copy_count", "readback_count").rows() == [(1, 1, 1)]
+
+
+def test_a_step_has_the_number_of_its_range(trace):
+    for number in (7, 8):
+        trace.range(f"ProfilerStep#{number}", number * 1000, 900)
+    assert calls_report(open_trace(trace.write()))["index"].to_list() == [7, 8]
+
+
+def test_by_case_the_distribution_and_the_worst_call_are_told(trace):
+    for number, time in enumerate((90_000, 1000, 3000, 2000, 1000)):
+        trace.range(f"fgtrace::call::c::r::{number}", number * 100_000, time)
+    trace.kernel("k", 100_100, 100_200, 70)
+    rows = calls_by_case_report(open_trace(trace.write()))
+    assert rows.schema == CALLS_BY_CASE
+    assert rows.rows() == [("c", "r", None, 5, 1500, 3000, 90_000, 0, 0, 0, 0, 0)]
+
+
+def test_calls_can_be_the_ranges_that_match(trace):
+    for step in (1, 2):
+        at = step * 100_000
+        trace.range(f"ProfilerStep#{step}", at, 90_000).range(f"stage#{step}", at + 100, 50_000)
+        trace.range("stage#9", at + 200, 1000).kernel("k", at + 5000, at + 60_000, 10)
+    chosen = select_calls(open_trace(trace.write()), ranges="^stage")
+    assert calls_report(chosen).select("case", "call_ns", "kernel_count").rows() == [
+        ("stage", 50_000, 1),
+        ("stage", 50_000, 1),
+    ]
+
+
+def test_calls_can_be_the_outermost_calls_of_an_operator(trace):
+    trace.op("aten::add", 0, 10_000).op("aten::add", 100, 5000).kernel("k", 1000, 20_000, 10)
+    trace.op("aten::add_", 30_000, 10).op("aten::add", 40_000, 7000)
+    opened = open_trace(trace.write())
+    assert "no-calls" in opened.notes["kind"]
+    chosen = select_calls(opened, operator="aten::add")
+    assert "no-calls" not in chosen.notes["kind"]
+    assert calls_report(chosen).select("case", "call_ns", "kernel_count").rows() == [
+        ("aten::add", 10_000, 1),
+        ("aten::add", 7000, 0),
+    ]
+
+
+def test_where_nothing_is_selected_the_error_says_what_there_is(trace):
+    opened = open_trace(trace.range("step#1", 0, 10).op("aten::add", 0, 5).write())
+    with pytest.raises(FgtraceError, match="no range's name matches 'x'") as raised:
+        select_calls(opened, ranges="x")
+    assert "step#1" in raised.value.hint
+    with pytest.raises(FgtraceError, match="no operator is named 'x'") as raised:
+        select_calls(opened, operator="x")
+    assert "aten::add" in raised.value.hint

@@ -161,3 +161,22 @@ def test_launches_are_not_missed_where_the_device_was_not_recorded(trace):
     trace.api("cudaLaunchKernel", 0, 100)
     opened = open_trace(trace.write())
     assert without_device_row(launches(opened), opened.device_work).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("category", "name", "kernel"),
+    [
+        ("cuda_driver", "cuLaunchKernelEx", "kernel"),
+        ("cuda_runtime", "hipModuleLaunchKernel", "kernel"),
+        ("Runtime", "hipLaunchKernel", "Kernel"),
+        ("xpu_runtime", "urEnqueueKernelLaunch", "kernel"),
+        ("privateuse1_runtime", "flagosLaunchKernel", "kernel"),
+        ("mtia_runtime", "run", "kernel"),
+    ],
+)
+def test_launches_of_every_device_are_linked(trace, category, name, kernel):
+    trace.op("aten::add", 0, 10_000)
+    trace.event(category, name, 1000, 500, correlation=7)
+    trace.work("k", 5000, 10, category=kernel, correlation=7, stream=0)
+    assert linked(trace) == [("k", name, "aten::add", None, "correlation", None)]
+    assert launches(open_trace(trace.write())).height == 1

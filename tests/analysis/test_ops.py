@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fgtrace.analysis.ops import OPS, ops_report
+from fgtrace.analysis.ops import OPS, OPS_BY_SHAPE, ops_by_shape_report, ops_report
 from fgtrace.analysis.summary import summarise
 from fgtrace.opening import open_trace
 
@@ -148,3 +148,30 @@ def test_h200_device_work_is_in_an_operator_or_in_none(shared):
         expected = summarise(trace).metrics
         assert rows["kernel_count"].sum() + kernels == expected.kernel_count, file.name
         assert rows["launch_count"].sum() <= expected.launch_count, file.name
+
+
+def test_by_shape_an_operator_has_a_row_for_each_shape_and_type_of_its_inputs(trace):
+    small = {"Input Dims": [[2, 3]], "Input type": ["float"]}
+    trace.op("add", 0, 100, **small).op("add", 200, 300, **{**small, "Input Dims": [[9]]})
+    trace.op("add", 600, 10, **small).op("add", 700, 5)
+    trace.op("outer", 1000, 20_000).op("add", 1000, 9000, **{**small, "Input type": ["int"]})
+    trace.kernel("k", 2000, 40_000, 70)
+    rows = ops_by_shape_report(open_trace(trace.write()))
+    assert rows.schema == OPS_BY_SHAPE
+    columns = ("name", "count", "self_host_ns", "kernel_count", "launch_count", "shapes", "types")
+    told = rows.select(columns).rows()
+    assert [row[:5] for row in told] == [
+        ("outer", 1, 11_000, 0, 0),
+        ("add", 1, 9000, 1, 1),
+        ("add", 1, 300, 0, 0),
+        ("add", 2, 110, 0, 0),
+        ("add", 1, 5, 0, 0),
+    ]
+    texts = [tuple(text and text.replace(" ", "") for text in row[5:]) for row in told]
+    assert texts == [
+        (None, None),
+        ("[[2,3]]", '["int"]'),
+        ("[[9]]", '["float"]'),
+        ("[[2,3]]", '["float"]'),
+        (None, None),
+    ]

@@ -231,3 +231,28 @@ def test_whether_a_file_can_be_read_is_found_by_reading_it(trace, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     with show.make_context("show", ["summary", path]) as context:
         assert context.params["path"] == path
+
+
+def test_calls_are_what_range_or_call_selects(fgtrace, trace):
+    path = trace.range("stage#1", 0, 9000).op("aten::add", 100, 700).write()
+    for option in (("--range", "^stage"), ("--call", "aten::add")):
+        document = json.loads(fgtrace("show", "calls", path, *option, "--format", "json").stdout)
+        assert len(document["rows"]) == 1
+        assert "no-calls" not in [note["kind"] for note in document["notes"]]
+    result = fgtrace("show", "calls", path, "--call", "aten::mul")
+    assert result.returncode == 2
+    assert result.stderr.splitlines() == [
+        "fgtrace: error: no operator is named 'aten::mul'",
+        "hint: there are aten::add",
+    ]
+    both = fgtrace("show", "calls", path, "--call", "x", "--range", "x")
+    assert both.returncode == 2
+
+
+def test_by_groups_what_the_report_says_and_nothing_else(fgtrace, trace):
+    path = trace.range("call", 0, 9000).op("aten::add", 100, 700, **{"Input Dims": [[3]]}).write()
+    assert "worst" in fgtrace("show", "calls", path, "--by", "case").stdout
+    assert "[[3]]" in fgtrace("show", "ops", path, "--by", "shape").stdout
+    refused = fgtrace("show", "ops", path, "--by", "case")
+    assert refused.returncode == 2
+    assert "ops --by shape" in refused.stderr
