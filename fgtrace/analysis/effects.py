@@ -47,6 +47,8 @@ def effects_report(trace: Trace) -> pl.DataFrame:
         variants = of_route["variant"].unique().sort(descending=True).to_list()
         states = {variant: _states(variant) for variant in variants}
         parts = list(states[variants[0]])
+        if len(variants) < 2 ** len(parts):
+            continue  # a factorial is full, or has no effects
         wide = of_route.pivot(
             "variant", index=["generation", "process", "round"], values="call_ns"
         ).drop_nulls()
@@ -132,8 +134,6 @@ def _contrasts(states: dict[str, dict[str, bool]], parts: list[str]) -> list[Con
 
 
 def _effect(wide: pl.DataFrame, weights: dict[str, float]) -> Spread | None:
-    if any(name not in wide.columns for name in weights):
-        return None
     differences = wide.sort("generation", "round").select(
         "generation", value=pl.sum_horizontal(pl.col(name) * by for name, by in weights.items())
     )

@@ -10,6 +10,7 @@ from fgtrace.analysis.matrix import call_times
 from fgtrace.analysis.names import matching
 from fgtrace.analysis.overhead import EventCosts, event_costs
 from fgtrace.analysis.pieces import events_in_calls, host_pieces
+from fgtrace.analysis.rules import ALLOCATES
 from fgtrace.frames.schema import HOST_API
 from fgtrace.frames.trace import Trace
 
@@ -28,6 +29,9 @@ HOST = pl.Schema(
         "share": pl.Float64,  # of the time of the calls, 0 to 1
     }
 )
+
+HOST_BY_GROUP = pl.Schema({name: HOST[name] for name in HOST if name not in ("module", "function")})
+"""As in HOST."""
 
 OTHERS = {
     "op": "operator",
@@ -102,6 +106,22 @@ def host_report(trace: Trace) -> pl.DataFrame:
     )
 
 
+def host_by_group_report(trace: Trace) -> pl.DataFrame:
+    """Make a row for each case, route and group of `host_report`, the longest first."""
+    rows = host_report(trace)
+    known = pl.col("scaled_ns").null_count() == 0
+    return (
+        rows.group_by("case", "route", "group", maintain_order=True)
+        .agg(
+            pl.col("calls").first(),
+            pl.col("count", "total_ns", "recorded_ns", "share").sum(),
+            scaled_ns=pl.when(known).then(pl.col("scaled_ns").sum()),
+        )
+        .select(HOST_BY_GROUP.names())
+        .cast(HOST_BY_GROUP)
+    )
+
+
 def _events(trace: Trace) -> pl.DataFrame:
     # Host events of calls on their threads, or of the whole trace where it marks no call.
     if trace.calls.is_empty():
@@ -141,6 +161,8 @@ def _named(trace: Trace, events: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit(WAITING))
         .when(api)
         .then(pl.col("piece").replace_strict(_API_GROUPS, default="other API call"))
+        .when((kind == "op") & matching(events["name"], ALLOCATES))
+        .then(pl.lit("allocator"))
         .otherwise(kind.cast(pl.String).replace_strict(OTHERS, default=USER)),
         module=pl.when(kind == "python").then(frame.field("module")),
         function=pl.coalesce(

@@ -20,9 +20,6 @@ import polars as pl
 FLOOR = 0.05
 """Of a recorded piece of host time, what stays at least: however much of it was the profiler's."""
 
-MOST_SCALE = 16.0
-"""Where hardly anything but FLOOR is left of the host's time."""
-
 Kind = Literal["launch", "wait", "blocking copy", "end"]
 
 
@@ -64,6 +61,13 @@ class Program:
     calls: tuple[tuple[Step, ...], ...]
     pieces: pl.DataFrame
     latencies: Latencies
+
+    @property
+    def most_scale(self) -> float:
+        """The scale from which on nothing but FLOOR is left of the host's time."""
+        share = (1 - FLOOR) * pl.col("recorded_ns") / pl.col("cost_ns")
+        most = self.pieces.filter(pl.col("cost_ns") > 0).select(share.max()).item()
+        return 1.0 if most is None else float(most)
 
     def host_times(self, scale: float) -> list[float]:
         """Give the host time of each run when `scale` times the profiler's share is taken off."""
@@ -139,7 +143,7 @@ def fitted(program: Program, call_ns: float) -> float | None:
 
     None where no scale does: the device's work alone takes longer, or the recorded call is shorter.
     """
-    low, high = 0.0, MOST_SCALE
+    low, high = 0.0, program.most_scale
     if not replay(program, high).call_ns <= call_ns <= replay(program, low).call_ns:
         return None
     while high - low > 1e-4 * high:

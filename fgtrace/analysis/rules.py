@@ -52,6 +52,9 @@ _GATHER = (
 _MIN_MAX = r"MinMaxOps|MinOps|MaxOps|aminmax_kernel|(amin|amax|min|max)_kernel"
 _ALL_TRUE = r"ReduceOp<bool|and_kernel|(^|_)all_kernel"
 
+ALLOCATES = r"^aten::(empty|empty_like|empty_strided|new_empty|new_empty_strided|resize_)$"
+"""Operators that make a tensor and fill it with nothing."""
+
 _REPEAT = "ATen/native/Repeat.h and ATen/native/cuda/Repeat.cu of PyTorch"
 _FLAGGEMS = "src/flag_gems/ops/repeat_interleave.py of FlagGems"
 _INDEX = "ATen/native/cuda/IndexKernel.cu and Indexing.cu of PyTorch; index_select.py of FlagGems"
@@ -161,7 +164,7 @@ RULES = (
         phase="allocate",
         sentence="an operator that makes a tensor and fills it with nothing",
         source="torch.empty and Tensor.resize_ of PyTorch's documentation",
-        operator=r"^aten::(empty|empty_like|empty_strided|new_empty|new_empty_strided|resize_)$",
+        operator=ALLOCATES,
         generic=True,
     ),
     Rule(

@@ -14,7 +14,7 @@ from fgtrace.analysis.matrix import LEVEL, call_times
 from fgtrace.analysis.names import checked_pattern, matching
 from fgtrace.analysis.overhead import H200, event_costs
 from fgtrace.analysis.pieces import host_pieces
-from fgtrace.analysis.replay import MOST_SCALE, Replay, fitted, replay
+from fgtrace.analysis.replay import Replay, fitted, replay
 from fgtrace.analysis.rules import RULES, Rule
 from fgtrace.analysis.spread import spread
 from fgtrace.analysis.steps import Steps
@@ -180,7 +180,9 @@ class _Model:
     def _fitted(self, timed: _CallTime) -> list[float]:
         scale = fitted(self.program, timed.value)
         if scale is None:
-            most, least = (replay(self.program, end).call_ns for end in (0.0, MOST_SCALE))
+            most, least = (
+                replay(self.program, end).call_ns for end in (0.0, self.program.most_scale)
+            )
             raise FgtraceError(
                 f"a call of {duration(round(timed.value))} cannot be what was recorded: replayed "
                 f"it takes {duration(round(least))} to {duration(round(most))}",
@@ -198,7 +200,7 @@ class _Model:
             scale = fitted(self.program, recorded / factor)
             # The device's work can take so long that the profiler's cost does not show.
             if scale is None:
-                scale = MOST_SCALE
+                scale = self.program.most_scale
             scales.append(scale)
         return scales
 

@@ -262,6 +262,12 @@ HOST = Layout(
     "with with_stack=True",
 )
 
+HOST_BY_GROUP = replace(
+    HOST,
+    names=("case", "route", "group"),
+    shown=tuple(shown for shown in HOST.shown if shown.title not in ("function", "module")),
+)
+
 IDLE = Layout(
     title="Idle devices",
     names=("cause", "where"),
@@ -475,6 +481,7 @@ LAYOUTS = {
     "whatif": WHATIF,
     "effects": EFFECTS,
     "host": HOST,
+    "host by group": HOST_BY_GROUP,
     "kernels": KERNELS,
     "ops": OPS,
     "ops by shape": OPS_BY_SHAPE,

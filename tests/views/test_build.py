@@ -8,7 +8,7 @@ from fgtrace.analysis.breakdown import BREAKDOWN
 from fgtrace.analysis.calls import CALLS_BY_CASE, CALLS_REPORT
 from fgtrace.analysis.effects import EFFECTS
 from fgtrace.analysis.findings import FINDINGS
-from fgtrace.analysis.host import HOST
+from fgtrace.analysis.host import HOST, HOST_BY_GROUP
 from fgtrace.analysis.idle import IDLE
 from fgtrace.analysis.kernels import KERNELS
 from fgtrace.analysis.launches import LAUNCHES
@@ -36,6 +36,7 @@ SCHEMAS = {
     "whatif": WHATIF,
     "effects": EFFECTS,
     "host": HOST,
+    "host by group": HOST_BY_GROUP,
     "kernels": KERNELS,
     "ops": OPS,
     "ops by shape": OPS_BY_SHAPE,
