@@ -256,3 +256,73 @@ def test_by_groups_what_the_report_says_and_nothing_else(fgtrace, trace):
     refused = fgtrace("show", "ops", path, "--by", "case")
     assert refused.returncode == 2
     assert "ops --by shape" in refused.stderr
+
+
+@pytest.fixture
+def repeated(trace):
+    """Calls with a scan, a readback of its result and an expansion, and no range for these."""
+    for call in range(6):
+        at = call * 200_000
+        trace.range("fgtrace::repeat_known", at, 100_000).op("aten::cumsum", at + 5000, 20_000)
+        trace.kernel("DeviceScanKernel", at + 10_000, at + 16_000, 3000)
+        trace.op("aten::item", at + 30_000, 20_000).readback(at + 31_000, at + 36_000)
+        trace.kernel("repeat_interleave_kernel", at + 70_000, at + 76_000, 9000)
+    return trace.write()
+
+
+def test_a_phase_is_explained_by_its_rule_and_where_that_is_from(fgtrace, repeated):
+    shown = fgtrace("show", "phases", repeated, "--explain").stdout
+    assert "length-readback" in shown
+    assert "its last value is the output's length" in shown
+    assert fgtrace("show", "kernels", repeated, "--explain").returncode == 2
+
+
+def test_what_if_answers_with_an_interval_and_with_a_number_when_a_time_is_given(fgtrace, repeated):
+    rows = json.loads(
+        fgtrace("show", "whatif", repeated, "--without", "readback", "--format", "json").stdout
+    )["rows"]
+    assert rows[0]["saving_ns"] is None
+    assert rows[0]["interval_low_ns"] < rows[0]["interval_high_ns"]
+    table = fgtrace(
+        "show", "whatif", repeated, "--without", "readback", "--call-time", "60us"
+    ).stdout
+    assert "60.0 µs" in table
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--without", "expand"), "a call cannot be without expand: its result needs it"),
+        (("--without", "index_check"), "no call has anything of --without index_check"),
+        (("--without", "op:("), "is no regular expression"),
+        (("--call-time", "60 parsecs"), "'60 parsecs' is no time; write it as 98.2us"),
+        (("--call-time", "1s"), "cannot be what was recorded"),
+        (("--rules", "not-there.toml"), "cannot be read"),
+    ],
+)
+def test_what_if_refuses_what_makes_no_sense_in_a_line_and_a_hint(fgtrace, repeated, options, told):
+    result = fgtrace("show", "whatif", repeated, *options)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_options_of_other_reports_are_refused(fgtrace, repeated):
+    for options in (("--without", "readback"), ("--call-time", "6us"), ("--rules", "x.toml")):
+        result = fgtrace("show", "kernels", repeated, *options)
+        assert result.returncode == 2
+        assert f"{options[0]} goes with" in result.stderr
+
+
+def test_the_users_own_rules_are_used_by_every_report_that_has_phases(fgtrace, repeated, tmp_path):
+    rules = tmp_path / "rules.toml"
+    rules.write_text(
+        "[[rule]]\nname = 'mine'\nphase = 'my_part'\nsentence = 'x'\noperator = 'cumsum'\n"
+    )
+    for report in ("phases", "breakdown"):
+        assert "my_part" in fgtrace("show", report, repeated, "--rules", rules).stdout
+
+
+def test_findings_are_sentences_that_go_on_below_themselves_on_a_terminal(fgtrace, repeated):
+    shown = fgtrace("show", "findings", repeated, "--format", "markdown").stdout
+    assert "reads its length back from the device although the caller gives it" in shown

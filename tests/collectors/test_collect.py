@@ -474,3 +474,28 @@ def test_a_full_disk_ends_the_collection_and_leaves_the_old_run(fgtrace, tmp_pat
         assert not list(small.iterdir())
     finally:
         subprocess.run(["umount", str(small)], check=True)
+
+
+def test_a_factorial_and_the_stacks_are_in_the_run(fgtrace, tmp_path: Path) -> None:
+    done = fgtrace(
+        "collect", "--case", "repeat_values_switched", "--factorial", "readback,index_check",
+        *SMALL, "-o", "run.fgtrace",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = open_trace(tmp_path / "run.fgtrace")
+    switched = run.samples.drop_nulls("variant")["variant"].unique()
+    assert switched.len() == 4
+    shown = json.loads(fgtrace("show", "effects", "run.fgtrace", "--format", "json").stdout)
+    assert {row["kind"] for row in shown["rows"]} == {"main", "simple", "interaction"}
+    assert run.calls["case"].unique().to_list() == ["repeat_values_switched"]
+    assert run.stacks is not None
+    host = fgtrace("show", "host", "run.fgtrace", "--format", "csv").stdout
+    assert "triton: interpreter" in host
+    assert "fgtrace_kernels/repeat_interleave.py" in host
+
+
+def test_stacks_can_be_left_out(fgtrace, tmp_path: Path) -> None:
+    done = fgtrace("collect", *KNOWN, "--route", "aten", "--no-stacks", "-o", "run.fgtrace")
+    assert done.returncode == 0, done.stderr
+    assert open_trace(tmp_path / "run.fgtrace").stacks is None
+    assert not list((tmp_path / "run.fgtrace" / "raw").glob("*stacks*"))

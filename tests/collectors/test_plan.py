@@ -10,6 +10,7 @@ import pytest
 
 from fgtrace_collectors.recorder.errors import UNAVAILABLE, USAGE, RecorderError
 from fgtrace_collectors.recorder.plan import (
+    FACTORIAL_ROUNDS,
     QUICK,
     Plan,
     interpreted,
@@ -185,3 +186,46 @@ def test_an_environment_is_an_interpreter_or_shell_text_that_ends_in_one(tmp_pat
         "sh",
         "x",
     ]
+
+
+SWITCHED = {"cases": ["repeat_values_switched"]}
+
+
+def test_a_factorial_has_more_rounds_than_a_plain_recording() -> None:
+    plan = made(**SWITCHED, factorial="readback,index_check")
+    assert plan.factorial == ("readback", "index_check")
+    assert plan.protocol.batches == FACTORIAL_ROUNDS > QUICK.batches
+
+
+def test_a_factorial_survives_the_plans_file(tmp_path: Path) -> None:
+    plan = made(**SWITCHED, factorial="readback", no_stacks=True)
+    path = tmp_path / "plan.json"
+    path.write_text(plan.to_json())
+    assert read_plan(path, installed_registry()) == plan
+
+
+def test_a_plan_of_before_factorials_has_none(tmp_path: Path) -> None:
+    found = json.loads(made().to_json())
+    del found["factorial"], found["stacks"]
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(found))
+    plan = read_plan(path, installed_registry())
+    assert (plan.factorial, plan.stacks) == ((), True)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"factorial": "readback"}, "case repeat_values_known has no such part"),
+        ({**SWITCHED, "factorial": "colour"}, "it has readback, index_check"),
+        ({**SWITCHED, "factorial": "readback,readback"}, "a part twice"),
+        ({**SWITCHED, "factorial": "readback", "protocol": "founding"}, "founding protocol"),
+        ({**SWITCHED, "factorial": "readback", "cold": True}, "--l2 cold"),
+        ({**SWITCHED, "factorial": "readback", "params": ["readback=0"]}, "--param readback=0"),
+        ({**SWITCHED, "factorial": ""}, "has no such part"),
+    ],
+)
+def test_a_factorial_that_cannot_be_is_refused(options: dict[str, object], told: str) -> None:
+    error = refused(**options)
+    assert error.exit_code == USAGE
+    assert told in f"{error.message} {error.hint}"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 from fgtrace_collectors.recorder import profiles
 from fgtrace_collectors.recorder.plan import FOUNDING, QUICK, Protocol
-from fgtrace_collectors.recorder.profiles import UNPROFILED_BATCHES, WARM_UP_SECONDS
+from fgtrace_collectors.recorder.profiles import STACKED_CALLS, UNPROFILED_BATCHES, WARM_UP_SECONDS
+from fgtrace_collectors.recorder.profiling import STACKS
+from fgtrace_collectors.recorder.workload import variants
 
 from .test_timing import CASES, ROUTES, FakeSession, live, session
 
@@ -66,3 +69,25 @@ def test_the_warm_up_is_short_but_no_longer_than_the_protocols() -> None:
     one = run(QUICK)
     assert set(one.recording.plan["log"].warmed) == {WARM_UP_SECONDS}
     assert set(run(replace(QUICK, warmup_s=0.05)).recording.plan["log"].warmed) == {0.05}
+
+
+def test_stacks_are_recorded_of_a_few_calls_by_a_profiler_of_their_own() -> None:
+    one = session(QUICK)
+    routes = live(one.recording.plan["log"], [route.name for route in ROUTES])
+    profiles.stacks(one, routes)
+    expected = ["prepare"] * len(CASES) + ["warm"] * len(CASES) + ["attach", "calibrate"]
+    assert asked(one, "a") == expected + ["profile"] * len(CASES) + ["release", "end"]
+    assert {row["calls"] for row in one.recording.samples} == {STACKED_CALLS}
+    assert {row["profiler"] for row in one.recording.samples} == {STACKS}
+    assert all(row["stacks"] for row in one.recording.profiles)
+    assert one.recording.profiler_options == {}
+
+
+def test_of_a_factorial_only_the_full_variant_is_profiled() -> None:
+    one = session(QUICK)
+    parts = ("readback", "check")
+    made = variants(SimpleNamespace(name="first", operator="op"), {}, parts)
+    one = replace(one, workloads=tuple(made))
+    one.recording.generations = 1
+    profiles.profiles(one, live(one.recording.plan["log"], ["a"]))
+    assert {row["variant"] for row in one.recording.samples} == {"readback=1,check=1"}

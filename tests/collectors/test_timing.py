@@ -16,7 +16,7 @@ from fgtrace_collectors.recorder.children import LiveRoute
 from fgtrace_collectors.recorder.plan import FOUNDING, QUICK, Plan, PlannedRoute, Protocol
 from fgtrace_collectors.recorder.recording import Recording
 from fgtrace_collectors.recorder.session import Session
-from fgtrace_collectors.recorder.workload import Workload
+from fgtrace_collectors.recorder.workload import Workload, variants
 
 CASES = tuple(Workload(name, "op", {}) for name in ("first", "second"))
 ROUTES = tuple(PlannedRoute(name) for name in ("a", "b", "c"))
@@ -273,3 +273,15 @@ def test_a_budget_leaves_room_for_a_whole_generation(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(timing.time, "monotonic", lambda: float(next(clock)))
     one = run(replace(QUICK, generations=1, budget_s=35.0))
     assert one.recording.generations == 1
+
+
+def test_the_variants_of_a_factorial_take_turns_in_every_round() -> None:
+    case = SimpleNamespace(name="first", operator="op")
+    one = replace(
+        session(replace(QUICK, batches=4)), workloads=tuple(variants(case, {}, ("x", "y")))
+    )
+    timing.interleaved(one, live(one.recording.plan["log"], ["a"]))
+    order = [row["variant"] for row in one.recording.samples if row["mode"] == "throughput"]
+    rounds = [order[place : place + 4] for place in range(0, 16, 4)]
+    assert all(len(set(variants_)) == 4 for variants_ in rounds)
+    assert len({tuple(variants_) for variants_ in rounds}) > 1

@@ -8,7 +8,12 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="results are tensors", exc_type=ImportError)
 
-from fgtrace_collectors.recorder.workload import difference, effective_parameters, prepare  # noqa: E402
+from fgtrace_collectors.recorder.workload import (  # noqa: E402
+    difference,
+    effective_parameters,
+    prepare,
+    variants,
+)
 from fgtrace_kernels.cases import REPEAT_VALUES_KNOWN  # noqa: E402
 
 
@@ -72,3 +77,22 @@ def test_a_result_on_another_device_is_wrong_however_right() -> None:
     assert prepare(case, lambda x: x, {}, device)[1] == "ok"  # type: ignore[arg-type]
     elsewhere = prepare(case, lambda x: x.to("meta"), {}, device)[1]  # type: ignore[arg-type]
     assert elsewhere == "the result is on meta, expected on cpu"
+
+
+def test_the_variants_of_a_factorial_are_every_combination_the_full_one_first() -> None:
+    case = SimpleNamespace(name="c", operator="op")
+    made = variants(case, {"rows": 6, "readback": 1}, ("readback", "check"))
+    assert [one.variant for one in made] == [
+        "readback=1,check=1",
+        "readback=1,check=0",
+        "readback=0,check=1",
+        "readback=0,check=0",
+    ]
+    assert [one.full for one in made] == [True, False, False, False]
+    assert made[2].params == {"rows": 6, "readback": 0, "check": 1}
+    assert len({one.key for one in made}) == 4
+
+
+def test_a_case_that_is_not_switched_is_one_workload_of_its_name() -> None:
+    (one,) = variants(SimpleNamespace(name="c", operator="op"), {"rows": 6}, ())
+    assert (one.key, one.variant, one.full) == ("c", None, True)

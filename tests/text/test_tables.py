@@ -135,3 +135,11 @@ def test_a_cut_name_keeps_its_beginning_and_its_end(name, width):
     assert name.endswith(tail)
     # A wide character can leave a column free on either side.
     assert width - 2 <= text_width(shown) <= width
+
+
+def test_a_sentence_in_the_last_column_goes_on_below_itself():
+    columns = (Column("saving"), Column("finding", "left", wrap=True))
+    table = Table("Findings", columns, (("12 µs", "the quick brown fox jumps over the dog"),))
+    lines = render(table, 30).splitlines()[2:]
+    assert lines[2:] == [" 12 µs  the quick brown fox", "        jumps over the dog"]
+    assert all(text_width(line) <= 30 for line in lines)
