@@ -55,7 +55,8 @@ class Program:
     """The calls of one case and route, ready to be replayed.
 
     `pieces` has a row a piece of host time between two boundaries of events: `run`, the step that
-    it belongs to, `recorded_ns`, and `cost_ns`, the profiler's share of it before it is scaled.
+    it belongs to, `recorded_ns`, `cost_ns`, the profiler's share of it before it is scaled, and
+    `calibrated`, where that share was measured in just this place, and is not scaled up.
     """
 
     calls: tuple[tuple[Step, ...], ...]
@@ -72,7 +73,8 @@ class Program:
     def host_times(self, scale: float) -> list[float]:
         """Give the host time of each run when `scale` times the profiler's share is taken off."""
         recorded = pl.col("recorded_ns")
-        left = pl.max_horizontal(recorded * FLOOR, recorded - scale * pl.col("cost_ns"))
+        scaled = pl.when("calibrated").then(min(scale, 1.0)).otherwise(scale)
+        left = pl.max_horizontal(recorded * FLOOR, recorded - scaled * pl.col("cost_ns"))
         runs = max((step.run for call in self.calls for step in call), default=-1) + 1
         times = [0.0] * runs
         for run, time in self.pieces.group_by("run").agg(left.sum()).iter_rows():

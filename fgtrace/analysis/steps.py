@@ -6,6 +6,8 @@ from collections import defaultdict
 
 import polars as pl
 
+from fgtrace.analysis.around import around_in
+from fgtrace.analysis.names import matching
 from fgtrace.analysis.overhead import EventCosts
 from fgtrace.analysis.pieces import events_in_calls, outer_calls, wait_ends
 from fgtrace.analysis.readbacks import readbacks, waits
@@ -31,6 +33,9 @@ WAKE = 1.48
 """From the end of work to the end of the wait for it, in launch latencies, where the recording has
 too few waits: 3.30 us of 2.23 on the same GPU."""
 
+READ = r"^aten::(item|_local_scalar_dense)$"
+"""The operator that reads a scalar, of which the calibration's `read_idle` loop consists."""
+
 _FEWEST = 5
 
 
@@ -55,6 +60,7 @@ class Steps:
             events.join(_costs(events, api, self._work, self._waits, costs), on="event_id"),
             actors=pl.concat([self._work["event_id"], self._waits["event_id"]]).unique(),
             blocking=blocking,
+            reading=_reading(events),
         )
         inside_waits = outer_calls(api).filter(
             pl.col("outer_id").is_in(self._waits["event_id"].implode())
@@ -73,7 +79,7 @@ class Steps:
             pl.col("event_id").is_in(without) & pl.col("event_id").shift(-1).is_in(without)
         ).over("call_id")
         pieces = self._boundaries.filter(~(gone | between), pl.col("recorded_ns") > 0).select(
-            "run", "recorded_ns", "cost_ns"
+            "run", "recorded_ns", "cost_ns", "calibrated"
         )
         works, waited = self._actions(set(silent))
         calls: dict[int, list[Step]] = defaultdict(list)
@@ -235,11 +241,20 @@ def _costs(
     )
 
 
-def _boundaries(events: pl.DataFrame, *, actors: pl.Series, blocking: pl.Series) -> pl.DataFrame:
+def _reading(events: pl.DataFrame) -> pl.Series:
+    # The events that read a scalar, as the calibration does: what recording them costs is known.
+    ops = events.filter(pl.col("kind") == "op")
+    reads = ops.filter(matching(ops["name"], READ))
+    return events.filter(around_in(reads, events).is_not_null())["event_id"]
+
+
+def _boundaries(
+    events: pl.DataFrame, *, actors: pl.Series, blocking: pl.Series, reading: pl.Series
+) -> pl.DataFrame:
     """Make a row a start and end of an event, in order, with the piece of host time after it.
 
     Columns: `call_id`, `event_id`, `owner` (the innermost event of the piece), `recorded_ns`,
-    `cost_ns`, `acts` (launches or waits at this boundary), and `run` (of the piece).
+    `cost_ns`, `calibrated`, `acts` (launches or waits at this boundary), and `run` (of the piece).
     """
     event = pl.col("event_id").cast(pl.Int64)
     columns = ("call_id", "event_id", "full_cost_ns")
@@ -268,5 +283,14 @@ def _boundaries(events: pl.DataFrame, *, actors: pl.Series, blocking: pl.Series)
             ).fill_null(0),
             run=pl.col("acts").cum_sum() + pl.col("call_id").rank("dense") - 1,
         )
-        .select("call_id", "event_id", "owner", "recorded_ns", "cost_ns", "acts", "run")
+        .select(
+            "call_id",
+            "event_id",
+            "owner",
+            "recorded_ns",
+            "cost_ns",
+            "acts",
+            "run",
+            calibrated=pl.col("owner").is_in(reading.implode()).fill_null(False),
+        )
     )

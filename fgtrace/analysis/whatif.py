@@ -206,12 +206,12 @@ class _Model:
 
 
 def _saving(before: Replay, after: Replay) -> tuple[float, float, float]:
-    # The saving and its interval over the calls, each of which is paired with itself.
-    saving = before.call_ns - after.call_ns
+    # Each call is paired with itself, since the host's moods change between the recorded ones.
     pairs = zip(before.call_times_ns, after.call_times_ns, strict=True)
     found = spread([[one - other for one, other in pairs]], LEVEL)
-    ends = [end for end in (found.low, found.high) if end is not None] if found else []
-    return min([saving, *ends]), saving, max([saving, *ends])
+    assert found is not None, "replays have calls"
+    low, high = found.low, found.high
+    return found.value if low is None else low, found.value, found.value if high is None else high
 
 
 def _removals(trace: Trace, pieces: pl.DataFrame, without: Sequence[str]) -> list[_Removal]:

@@ -12,10 +12,15 @@ def program(*steps, latencies=NONE, cost=0.0):
     """A program of one call: (host time, kind, works or streams) a step."""
     made, times = [], []
     for run, (time, kind, *rest) in enumerate(steps):
-        times.append((run, time, cost))
+        times.append((run, time, cost, False))
         works = rest[0] if kind in ("launch", "blocking copy") and rest else ()
         made.append(Step(run, kind, tuple(works), tuple(rest[1]) if len(rest) > 1 else ()))
-    columns = {"run": pl.Int64, "recorded_ns": pl.Int64, "cost_ns": pl.Float64}
+    columns = {
+        "run": pl.Int64,
+        "recorded_ns": pl.Int64,
+        "cost_ns": pl.Float64,
+        "calibrated": pl.Boolean,
+    }
     return Program((tuple(made),), pl.DataFrame(times, schema=columns, orient="row"), latencies)
 
 
