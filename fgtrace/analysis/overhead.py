@@ -7,7 +7,7 @@ not. The costs are told apart by loops that a collector times with and without t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import polars as pl
 
@@ -34,9 +34,11 @@ class EventCosts:
 H200 = EventCosts(range_ns=7545, operator_ns=1216, launch_ns=2409, copy_ns=907, wait_ns=1347)
 """Where a recording has no calibration: those of `samples/h200.fgtrace` (a test recomputes them).
 
-Another host has others; what a prediction takes of them is how they stand to each other, since one
-factor on all of them is fitted to the recording's own call time.
+Another host has others: they are taken in launch latencies, see `in_launch_latencies`.
 """
+
+H200_LAUNCH_NS = 2230
+"""From the end of a launch to the start of its kernel on an idle stream, on the same machine."""
 
 STACKS = "kineto+stacks"
 """The profiler of calibration loops that were timed while stacks were recorded."""
@@ -45,6 +47,13 @@ SAME_SPEED = 1.25
 """Times that one empty loop may be as slow as the other: a host's slow mood makes it 1.5 to 1.9."""
 
 _OPERATORS_OF_A_READ = 2  # aten::item and aten::_local_scalar_dense
+
+
+def in_launch_latencies(costs: EventCosts, launch_ns: float) -> EventCosts:
+    """Take the costs to a machine whose launches take `launch_ns` to begin; 0: not known."""
+    ratio = launch_ns / H200_LAUNCH_NS if launch_ns > 0 else 1.0
+    told = {field.name: getattr(costs, field.name) for field in fields(costs)}
+    return EventCosts(**{name: cost and cost * ratio for name, cost in told.items()})
 
 
 def event_costs(trace: Trace) -> EventCosts | None:

@@ -8,7 +8,7 @@ import polars as pl
 
 from fgtrace.analysis.around import around_in
 from fgtrace.analysis.names import matching
-from fgtrace.analysis.overhead import EventCosts
+from fgtrace.analysis.overhead import H200, EventCosts, in_launch_latencies
 from fgtrace.analysis.pieces import events_in_calls, outer_calls, wait_ends
 from fgtrace.analysis.readbacks import readbacks, waits
 from fgtrace.analysis.replay import Kind, Latencies, Program, Step
@@ -42,8 +42,11 @@ _FEWEST = 5
 class Steps:
     """The host events, device work and latencies of some calls, from which programs are made."""
 
-    def __init__(self, trace: Trace, calls: pl.DataFrame, costs: EventCosts) -> None:
-        """Take `calls`, rows of `trace.calls` of one case and route, in order of their starts."""
+    def __init__(self, trace: Trace, calls: pl.DataFrame, costs: EventCosts | None) -> None:
+        """Take `calls`, rows of `trace.calls` of one case and route.
+
+        Without `costs` those of the H200 sample are taken, in launch latencies.
+        """
         ids = calls.sort("start_ns")["range_event_id"].head(MOST_CALLS)
         found = events_in_calls(trace).filter(pl.col("call_id").is_in(ids.implode()))
         self.others_worked = not found["own_thread"].all()
@@ -55,6 +58,7 @@ class Steps:
         self._work = _work(trace, api)
         self._waits = _waits(trace, api)
         self.latencies = _latencies(self._work, self._waits)
+        costs = costs or in_launch_latencies(H200, self.latencies.launch_ns)
         blocking = self._waits.filter(pl.col("wait") == "blocking_copy")["event_id"]
         self._boundaries = _boundaries(
             events.join(_costs(events, api, self._work, self._waits, costs), on="event_id"),

@@ -12,7 +12,7 @@ from fgtrace.analysis.around import around_in
 from fgtrace.analysis.marks import phase_marks
 from fgtrace.analysis.matrix import LEVEL, call_times
 from fgtrace.analysis.names import checked_pattern, matching
-from fgtrace.analysis.overhead import H200, event_costs
+from fgtrace.analysis.overhead import event_costs
 from fgtrace.analysis.pieces import host_pieces
 from fgtrace.analysis.replay import Replay, fitted, replay
 from fgtrace.analysis.rules import RULES, Rule
@@ -101,7 +101,7 @@ def predicted(
     call_ns: float | None = None,
 ) -> pl.DataFrame:
     """Do as `whatif_report` does, for who has the trace's `host_pieces`."""
-    costs = event_costs(trace) or H200
+    costs = event_costs(trace)
     given = None if call_ns is None else _CallTime(call_ns, call_ns, call_ns)
     timed = _timed(trace)
     rows = []
