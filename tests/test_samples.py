@@ -14,6 +14,7 @@ import pytest
 
 import fgtrace
 from fgtrace.analysis.calls import calls_report
+from fgtrace.analysis.effects import effects_report
 from fgtrace.analysis.matrix import matrix_report
 from fgtrace.analysis.phases import phases_report
 from fgtrace.frames.trace import Trace
@@ -167,11 +168,13 @@ def test_the_specimen_marks_the_readback_as_a_phase(trace: Trace) -> None:
     (readback,) = phases.filter(phase="length_readback").iter_rows(named=True)
     assert (readback["kernel_count"], readback["readback_count"]) == (0, 1)
     assert readback["waiting_ns"] > 0
-    assert set(phases_report(trace).filter(route="aten")["phase"]) == {"other"}
+    rules = phases_report(trace).filter(case="repeat_values_dynamic", route="aten")
+    readbacks = dict(rules.select("phase", "readback_count").rows())
+    assert (readbacks["length_readback"], readbacks["negative_check"]) == (1, 1)
 
 
 def test_no_path_user_or_host_of_the_machine_is_in_it() -> None:
-    for path in H200.rglob("*"):
+    for path in SAMPLES.rglob("*"):
         if path.suffix == ".gz":
             text = gzip.decompress(path.read_bytes()).decode()
         elif path.suffix == ".json":
@@ -213,7 +216,7 @@ COMMANDS = re.findall(
 
 
 def test_the_readme_shows_tables_of_the_sample() -> None:
-    assert len(COMMANDS) == 3
+    assert len(COMMANDS) == 4
 
 
 @pytest.mark.parametrize(("command", "shown"), COMMANDS)
@@ -227,3 +230,18 @@ def test_the_readme_shows_what_the_command_prints(command: str, shown: str) -> N
         check=True,
     )
     assert done.stdout == shown
+
+
+def test_the_factorial_has_what_its_readme_says() -> None:
+    trace = fgtrace.open(SAMPLES / "factorial.fgtrace")
+    calls = calls_report(trace)
+    assert set(calls["kernel_count"]) == {5}
+    assert set(calls["readback_count"]) == {3}
+    assert calls.group_by("route").len()["len"].to_list() == [20, 20]
+    effects = effects_report(trace)
+    assert effects["rounds"].unique().to_list() == [100]
+    assert (effects.filter(kind="main")["interval_low_ns"] > 0).all()
+    interaction = effects.filter(kind="interaction")["effect_ns"].abs().max()
+    assert interaction < effects.filter(kind="main")["effect_ns"].min() / 3
+    assert trace.stacks is not None
+    assert trace.stacks.calls.height == 20

@@ -83,17 +83,19 @@ def test_a_run_holds_everything_that_was_recorded(recorded) -> None:
     assert set(trace.samples.select("case", "route").unique().rows()) == pairs
     assert set(trace.calls.select("case", "route").unique().rows()) == pairs
     assert set(trace.calls["index"]) == {0, 1, 2}
-    assert {"none", "kineto"} == set(trace.calibration["profiler"])
+    assert {"none", "kineto", "kineto+stacks"} == set(trace.calibration["profiler"])
     assert {"range", "operator"} <= set(trace.calibration["loop"])
     results = trace.witnesses.filter(witness="result")
     assert set(results["value"]) == {"ok"}
-    assert len(list((run / "raw").iterdir())) == len(pairs)
+    assert len(list((run / "raw").iterdir())) == 2 * len(pairs)  # one of each with stacks
+    assert trace.stacks is not None
+    assert set(trace.stacks.calls.select("case", "route").unique().rows()) == pairs
 
 
 def test_the_stopwatch_and_the_profiler_never_share_a_process(recorded) -> None:
     _, run = recorded
     samples = open_trace(run).samples
-    profiled = set(samples.filter(profiler="kineto")["process"])
+    profiled = set(samples.filter(samples["profiler"] != "none")["process"])
     headline = samples.filter(~samples["process"].is_in(list(profiled)))
     assert profiled
     assert set(headline["route"]) == {"aten", "triton"}
@@ -495,7 +497,7 @@ def test_a_factorial_and_the_stacks_are_in_the_run(fgtrace, tmp_path: Path) -> N
 
 
 def test_stacks_can_be_left_out(fgtrace, tmp_path: Path) -> None:
-    done = fgtrace("collect", *KNOWN, "--route", "aten", "--no-stacks", "-o", "run.fgtrace")
+    done = fgtrace(*KNOWN, "--route", "aten", "--no-stacks", "-o", "run.fgtrace")
     assert done.returncode == 0, done.stderr
     assert open_trace(tmp_path / "run.fgtrace").stacks is None
     assert not list((tmp_path / "run.fgtrace" / "raw").glob("*stacks*"))
