@@ -6,7 +6,7 @@ import polars as pl
 
 from fgtrace.analysis.calls import call_work
 from fgtrace.analysis.intervals import union_length
-from fgtrace.analysis.marks import device_phases, phase_marks
+from fgtrace.analysis.marks import device_phases
 from fgtrace.analysis.matrix import LEVEL
 from fgtrace.analysis.pieces import OTHER, host_pieces
 from fgtrace.analysis.rules import RULES, Rule
@@ -45,12 +45,9 @@ def breakdown_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.Dat
         call_id="range_event_id",
         calls=pl.len().over("case", "route"),
     )
-    marks = phase_marks(trace, rules)
     columns = ["call_id", "side", "phase", "piece", "time_ns"]
     of_calls = (
-        pl.concat(
-            [_host(trace, marks).select(columns), _device(trace, marks, rules).select(columns)]
-        )
+        pl.concat([_host(trace, rules).select(columns), _device(trace, rules).select(columns)])
         .group_by(columns[:-1])
         .agg(pl.col("time_ns").sum())
         .join(kept, on="call_id")
@@ -80,15 +77,15 @@ def breakdown_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.Dat
 _SPREAD = {"median_ns": pl.Int64, "interval_low_ns": pl.Int64, "interval_high_ns": pl.Int64}
 
 
-def _host(trace: Trace, marks: pl.DataFrame) -> pl.DataFrame:
+def _host(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
     side = pl.when("own_thread").then(pl.lit(SIDES[0])).otherwise(pl.lit(SIDES[1]))
-    return host_pieces(trace, marks).select(
+    return host_pieces(trace, rules).select(
         "call_id", "phase", pl.col("piece").cast(pl.String), "time_ns", side=side
     )
 
 
-def _device(trace: Trace, marks: pl.DataFrame, rules: tuple[Rule, ...]) -> pl.DataFrame:
-    phases = device_phases(trace, marks, rules).select("phase", event_id="device_event_id")
+def _device(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
+    phases = device_phases(trace, rules).select("phase", event_id="device_event_id")
     times = trace.device_work.select("event_id", "start_ns")
     work = (
         call_work(trace)

@@ -9,14 +9,14 @@ import polars as pl
 
 from fgtrace.analysis.host import host_report
 from fgtrace.analysis.idle import idle_report, under_recorded
-from fgtrace.analysis.marks import device_phases, phase_marks
+from fgtrace.analysis.marks import device_phases
 from fgtrace.analysis.matrix import overhead_factors
 from fgtrace.analysis.names import matching
 from fgtrace.analysis.pieces import host_pieces
 from fgtrace.analysis.readbacks import readbacks
 from fgtrace.analysis.rules import RULES, Rule
 from fgtrace.analysis.syncs import syncs_report
-from fgtrace.analysis.whatif import predicted
+from fgtrace.analysis.whatif import whatif_report
 from fgtrace.frames.trace import Trace
 from fgtrace.units import count, duration, factor, share
 
@@ -91,11 +91,10 @@ def findings_report(
     trace: Trace, *, call_ns: float | None = None, rules: tuple[Rule, ...] = RULES
 ) -> pl.DataFrame:
     """Make a row a finding, the largest predicted saving first, those that save nothing last."""
-    marks = phase_marks(trace, rules)
-    pieces = host_pieces(trace, marks)
+    pieces = host_pieces(trace, rules)
     found = [
-        *_parts(trace, pieces, call_ns),
-        *_waits(trace, device_phases(trace, marks, rules)),
+        *_parts(trace, pieces, call_ns, rules),
+        *_waits(trace, device_phases(trace, rules)),
         *_idle(trace),
         *_capture(trace, pieces),
         *_compilations(trace, pieces),
@@ -145,10 +144,12 @@ _RULES_OF_PARTS = {
 }
 
 
-def _parts(trace: Trace, pieces: pl.DataFrame, call_ns: float | None) -> Iterator[_Finding]:
+def _parts(
+    trace: Trace, pieces: pl.DataFrame, call_ns: float | None, rules: tuple[Rule, ...]
+) -> Iterator[_Finding]:
     calls = trace.calls.select("case", "route", "dur_ns", "left_out", call_id="range_event_id")
     costliest = _costliest(trace)
-    for row in predicted(trace, pieces, call_ns=call_ns).iter_rows(named=True):
+    for row in whatif_report(trace, call_ns=call_ns, rules=rules).iter_rows(named=True):
         phase, case, route = row["without"], row["case"], row["route"]
         rule = _RULES_OF_PARTS.get(phase)
         of_case = calls.filter(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from fgtrace.analysis.groups import GROUPS, USER
-from fgtrace.analysis.marks import phase_marks
 from fgtrace.analysis.matrix import call_times
 from fgtrace.analysis.names import matching
 from fgtrace.analysis.overhead import EventCosts, event_costs
@@ -146,7 +145,7 @@ def _named(trace: Trace, events: pl.DataFrame) -> pl.DataFrame:
     events = events.with_columns(python_group=group)
     frame = name.str.extract_groups(_FRAME).struct
     pieces = (
-        host_pieces(trace, phase_marks(trace, ()))
+        host_pieces(trace, ())
         .select("event_id", piece=pl.col("piece").cast(pl.String))
         .unique("event_id", keep="first")
         if not trace.calls.is_empty()

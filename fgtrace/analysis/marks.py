@@ -33,14 +33,7 @@ def phase_marks(trace: Trace, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
     Marks can lie inside each other; the innermost one around an event, or at it, counts. Inside an
     explicit range rules say nothing.
     """
-    ranges = _ranges(trace)
-    marked = [ranges, *_ruled(trace, ranges, rules)]
-    return (
-        pl.concat(marked)
-        .join(trace.host_events.select(INTERVAL), on="event_id", maintain_order="right")
-        .unique("event_id", keep="first", maintain_order=True)
-        .select(*MARKS.names(), *INTERVAL[1:])
-    )
+    return trace.once(("marks", rules), lambda: _marks(trace, rules))
 
 
 def phases_of(marks: pl.DataFrame, host_events: pl.DataFrame) -> pl.DataFrame:
@@ -51,15 +44,19 @@ def phases_of(marks: pl.DataFrame, host_events: pl.DataFrame) -> pl.DataFrame:
     ).select("event_id", "phase", "rule", "mark_id")
 
 
-def device_phases(trace: Trace, marks: pl.DataFrame, rules: tuple[Rule, ...]) -> pl.DataFrame:
+def device_phases(trace: Trace, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
     """Say which phase device work of calls belongs to: `device_event_id`, `phase`, `rule`.
 
     It is that of its launch. The kernels of one graph launch can be of several phases: a rule for
     kernels says which, without its conditions.
     """
+    return trace.once(("device phases", rules), lambda: _device_phases(trace, rules))
+
+
+def _device_phases(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
     links = trace.links.select("device_event_id", "how", event_id="launch_event_id")
     starters = trace.api_calls.join(links, on="event_id", how="semi", maintain_order="left")
-    by_launch = links.join(phases_of(marks, starters), on="event_id")
+    by_launch = links.join(phases_of(phase_marks(trace, rules), starters), on="event_id")
     in_graphs = links.filter(pl.col("how") == "graph").select("device_event_id")
     kernels = trace.device_work.select("name", device_event_id="event_id").join(
         in_graphs, on="device_event_id", how="semi"
@@ -89,23 +86,27 @@ def _ranges(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _ruled(trace: Trace, ranges: pl.DataFrame, rules: tuple[Rule, ...]) -> list[pl.DataFrame]:
-    if trace.calls.is_empty():
-        return []
-    found = _Found(trace)
-    marks = [(rule, found.marked_by(rule)) for rule in rules]
+def _marks(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
     intervals = trace.host_events.select(INTERVAL)
-    explicit = intervals.join(ranges, on="event_id", how="semi", maintain_order="left")
-    named = pl.concat([ranges, *(rows for rule, rows in marks if not rule.generic)])
-    specific = intervals.join(named, on="event_id", how="semi", maintain_order="left")
-    return [
-        _outside(intervals, rows, specific if rule.generic else explicit)
-        for rule, rows in marks
-        if not rows.is_empty()
-    ]
+    ranges = _ranges(trace)
+    found = [ranges]
+    if not trace.calls.is_empty():
+        asked = _Found(trace)
+        # Inside an explicit range rules say nothing, and inside any mark generic rules do not.
+        for generic in (False, True):
+            marked = [asked.marked_by(rule) for rule in rules if rule.generic == generic]
+            around = pl.concat(found)
+            found.append(_outside(intervals, pl.concat([around.clear(), *marked]), around))
+    return (
+        pl.concat(found)
+        .join(intervals, on="event_id", maintain_order="right")
+        .unique("event_id", keep="first", maintain_order=True)
+        .select(*MARKS.names(), *INTERVAL[1:])
+    )
 
 
-def _outside(intervals: pl.DataFrame, rows: pl.DataFrame, around: pl.DataFrame) -> pl.DataFrame:
+def _outside(intervals: pl.DataFrame, rows: pl.DataFrame, marks: pl.DataFrame) -> pl.DataFrame:
+    around = intervals.join(marks, on="event_id", how="semi", maintain_order="left")
     events = intervals.join(rows, on="event_id", how="semi", maintain_order="left")
     free = events.filter(around_in(around, events).is_null())
     return rows.join(free, on="event_id", how="semi", maintain_order="left")
@@ -143,10 +144,10 @@ class _Found:
         else:
             assert rule.readback_of is not None
             chosen = self.readbacks.filter(matching(self.readbacks["name"], rule.readback_of))
-        if rule.followed_by is not None:
+        if rule.followed_by is not None and not chosen.is_empty():
             last = self._times(rule.followed_by).agg(limit_ns=pl.col("start_ns").max())
             chosen = chosen.join(last, on="call_id").filter(pl.col("start_ns") < pl.col("limit_ns"))
-        if rule.preceded_by is not None:
+        if rule.preceded_by is not None and not chosen.is_empty():
             first = self._times(rule.preceded_by).agg(limit_ns=pl.col("start_ns").min())
             chosen = chosen.select("event_id", "call_id", "start_ns").join(first, on="call_id")
             chosen = chosen.filter(pl.col("start_ns") > pl.col("limit_ns"))

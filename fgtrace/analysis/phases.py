@@ -53,8 +53,8 @@ def phases_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.DataFr
     marks = phase_marks(trace, rules)
     calls = trace.calls.select("part", "case", "route", "left_out", call_id="range_event_id")
     rows = (
-        _host_times(trace, marks)
-        .join(_device_work(trace, marks, rules), on=["call_id", "phase"], how="full", coalesce=True)
+        _host_times(trace, rules)
+        .join(_device_work(trace, rules), on=["call_id", "phase"], how="full", coalesce=True)
         .join(calls, on="call_id")
         .with_columns(pl.col("host_time_ns", "waiting_ns").fill_null(0))
     )
@@ -99,11 +99,11 @@ def explained_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.Dat
     )
 
 
-def _host_times(trace: Trace, marks: pl.DataFrame) -> pl.DataFrame:
+def _host_times(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
     starts = trace.host_events.select("event_id", "start_ns")
     waiting = pl.col("piece").cast(pl.String).str.starts_with("waiting")
     return (
-        host_pieces(trace, marks)
+        host_pieces(trace, rules)
         .filter("own_thread")
         .join(starts, on="event_id", maintain_order="left")
         .with_columns(offset_ns=pl.col("start_ns") - pl.col("start_ns").min().over("call_id"))
@@ -116,10 +116,10 @@ def _host_times(trace: Trace, marks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _device_work(trace: Trace, marks: pl.DataFrame, rules: tuple[Rule, ...]) -> pl.DataFrame:
+def _device_work(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
     # Where nothing marks the launch, it is `launch`, and so is what it launches.
     kernel = pl.col("kind") == "kernel"
-    phases = device_phases(trace, marks, rules).select("phase", event_id="device_event_id")
+    phases = device_phases(trace, rules).select("phase", event_id="device_event_id")
     return (
         call_work(trace)
         .join(phases, on="event_id", how="left")

@@ -8,9 +8,11 @@ from fgtrace.analysis.around import around_in
 from fgtrace.analysis.calls import call_ranges, owning_calls
 from fgtrace.analysis.intervals import outermost
 from fgtrace.analysis.links import launches
+from fgtrace.analysis.marks import phase_marks, phases_of
 from fgtrace.analysis.names import matching
 from fgtrace.analysis.queues import queue_depths
 from fgtrace.analysis.readbacks import readbacks, waits
+from fgtrace.analysis.rules import RULES, Rule
 from fgtrace.analysis.work import recorded_parts
 from fgtrace.frames.schema import HOST_API
 from fgtrace.frames.trace import Trace
@@ -66,19 +68,21 @@ LEFTOVERS = {
 OTHER = "other"
 
 
-def host_pieces(trace: Trace, marks: pl.DataFrame) -> pl.DataFrame:
+def host_pieces(trace: Trace, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
     """Cut the host's time in each call into pieces.
 
     A row a host event and piece. Those of a call on its own thread add up to its duration; those of
-    other threads, which did the backward pass for it, stand apart. `marks` is what `phase_marks`
-    found: the innermost one around an event, or at it, gives the phase. A wait is for earlier work
+    other threads, which did the backward pass for it, stand apart. The innermost mark around an
+    event, or at it, gives the phase (`fgtrace.analysis.marks`). A wait is for earlier work
     until what was launched before the call is done, then for this work until what the call launched
     before the wait is done, for a readback until its copy is.
     """
+    return trace.once(("pieces", rules), lambda: _host_pieces(trace, rules))
+
+
+def _host_pieces(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
     host = events_in_calls(trace)
-    phases = host.select("event_id", mark_id=around_in(marks, host)).join(
-        marks.select("phase", mark_id="event_id"), on="mark_id"
-    )
+    phases = phases_of(phase_marks(trace, rules), host)
     is_api = pl.col("kind").is_in(HOST_API)
     api, rest = host.filter(is_api), host.filter(~is_api)
     pieces = pl.concat([_outside_api(rest), _in_api(trace, api)])
@@ -99,6 +103,10 @@ def events_in_calls(trace: Trace) -> pl.DataFrame:
     `call_id` and `own_thread`, as in PIECES, and `call_ns` are added. What outlasts a call is not
     part of it; until the call ends, its time is the call's own.
     """
+    return trace.once("events in calls", lambda: _events_in_calls(trace))
+
+
+def _events_in_calls(trace: Trace) -> pl.DataFrame:
     host = trace.host_events.filter(pl.col("kind") != "memory")
     calls = call_ranges(trace).select(
         call_process="process", call_thread="thread", call_ns="dur_ns", call_id="event_id"

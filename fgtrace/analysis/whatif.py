@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import polars as pl
 
 from fgtrace.analysis.around import around_in
-from fgtrace.analysis.marks import phase_marks
 from fgtrace.analysis.matrix import LEVEL, call_times
 from fgtrace.analysis.names import checked_pattern, matching
 from fgtrace.analysis.overhead import event_costs
@@ -89,18 +88,14 @@ def whatif_report(
 
     Raises FgtraceError (usage) for what cannot be removed or is not there.
     """
-    pieces = host_pieces(trace, phase_marks(trace, rules))
-    return predicted(trace, pieces, without=without, call_ns=call_ns)
+    key = ("what-if", tuple(without), call_ns, rules)
+    return trace.once(key, lambda: _predictions(trace, without, call_ns, rules))
 
 
-def predicted(
-    trace: Trace,
-    pieces: pl.DataFrame,
-    *,
-    without: Sequence[str] = (),
-    call_ns: float | None = None,
+def _predictions(
+    trace: Trace, without: Sequence[str], call_ns: float | None, rules: tuple[Rule, ...]
 ) -> pl.DataFrame:
-    """Do as `whatif_report` does, for who has the trace's `host_pieces`."""
+    pieces = host_pieces(trace, rules)
     costs = event_costs(trace)
     given = None if call_ns is None else _CallTime(call_ns, call_ns, call_ns)
     timed = _timed(trace)

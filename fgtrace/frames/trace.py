@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -47,6 +48,8 @@ _RANGES = (
 )
 
 _HOST_EVENTS = _RANGES
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,14 @@ class Trace:
         """
         events = self.events.filter(pl.col("kind").is_in(HOST), pl.col("dur_ns").is_not_null())
         return nest(events.select(_HOST_EVENTS).collect())
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Give what `make` makes, made once for this trace and key: a step that reports share."""
+        made = vars(self).setdefault("_made", {})
+        if key not in made:
+            made[key] = make()
+        result: Made = made[key]
+        return result
 
     def _collected(self, kinds: tuple[str, ...], columns: tuple[str, ...]) -> pl.DataFrame:
         return self.events.filter(pl.col("kind").is_in(kinds)).select(columns).collect()

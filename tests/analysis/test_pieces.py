@@ -4,14 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fgtrace.analysis.calls import find_calls
-from fgtrace.analysis.marks import phase_marks
 from fgtrace.analysis.pieces import PIECE, PIECES, host_pieces
 from fgtrace.errors import FgtraceError
 from fgtrace.opening import open_trace
 
 
 def pieces_of(trace):
-    found = host_pieces(trace, phase_marks(trace))
+    found = host_pieces(trace)
     assert found.schema == PIECES
     return found
 

@@ -169,7 +169,7 @@ def test_the_kernels_of_one_graph_launch_have_phases_of_their_own(trace):
     trace.range("call", 0, 90_000).api("cudaGraphLaunch", 1000, 500)
     trace.work(SCAN, 5000, 10).work(EXPAND, 6000, 10).work("index_select_kernel", 7000, 10)
     opened = open_trace(trace.write())
-    found = device_phases(opened, phase_marks(opened), RULES)
+    found = device_phases(opened)
     assert sorted(found["phase"]) == ["expand", "gather", "prefix_scan"]
 
 
@@ -183,16 +183,15 @@ def hidden(trace):
 def test_the_rules_alone_agree_with_the_ranges(shared, name):
     file = shared / f"traces/h200/{name}{'' if 'fact' in name else '_full'}.json.gz"
     trace = open_trace(file)
-    ranged = device_phases(trace, phase_marks(trace, ()), ())
+    ranged = device_phases(trace, ())
     blind = hidden(trace)
-    marks = phase_marks(blind)
-    both = ranged.join(device_phases(blind, marks, RULES), on="device_event_id", how="left")
+    both = ranged.join(device_phases(blind), on="device_event_id", how="left")
     # That range is around an aten::repeat_interleave, which makes a scan of its own: a composite,
     # compared with the union of its parts.
     composite = {"expand": {"prefix_scan", "expand"}}
     for phase, found in both.select("phase", "phase_right").iter_rows():
         assert found in composite.get(phase, {phase})
-    host = host_pieces(blind, marks).filter("own_thread")
+    host = host_pieces(blind).filter("own_thread")
     other = host.filter(pl.col("phase") == "other")["time_ns"].sum()
     assert other < 0.1 * host["time_ns"].sum()
 
