@@ -225,12 +225,16 @@ def _waits(trace: Trace, phases: pl.DataFrame) -> Iterator[_Finding]:
     host_ns = int(reading["host_time_ns"].sum())
     sites = reading["call_site"].drop_nulls().to_list()
     sentence = (
-        f"{count(read.height)} times the host waits for a copy of what the device has made, "
+        f"{_times(read.height)} the host waits for a copy of what the device has made, "
         f"{duration(host_ns)} in all{f', most in {sites[0]}' if sites else ''}: keep the value on "
         "the device, or read it once, later."
     )
     ids = read["device_event_id"].to_list()
     yield _Finding("other-readback", None, None, sentence, event_ids=ids)
+
+
+def _times(number: int) -> str:
+    return "Once" if number == 1 else f"{count(number)} times"
 
 
 def _idle(trace: Trace) -> Iterator[_Finding]:

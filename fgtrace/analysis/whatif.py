@@ -84,7 +84,8 @@ def whatif_report(
     Each is a part (a phase of INSTEAD), `op:RE` (operators in whose names the regular expression is
     found, with all inside them) or `kernel:RE` (kernels, with their launches). Without any, each
     part that the calls have is taken. `call_ns` is what an unprofiled call takes; else the
-    stopwatch says, else only an interval can be given: that of FACTORS.
+    stopwatch says, else only an interval can be given, that of FACTORS; so too where the
+    stopwatch's time cannot be that of what was recorded.
 
     Raises FgtraceError (usage) for what cannot be removed or is not there.
     """
@@ -110,7 +111,7 @@ def _predictions(
         found.update(removal.name for removal in removals)
         if not removals:
             continue
-        model = _Model(Steps(trace, calls, costs), calls, given or timed.get((case, route)))
+        model = _Model(Steps(trace, calls, costs), calls, given, timed.get((case, route)))
         rows += [{"case": case, "route": route, **model.without(removal)} for removal in removals]
     for name in without:
         if groups and ALIASES.get(name, name) not in found:
@@ -142,10 +143,25 @@ def _timed(trace: Trace) -> dict[tuple[str | None, str | None], _CallTime]:
 class _Model:
     """The calls of one case and route, fitted to what an unprofiled call takes."""
 
-    def __init__(self, steps: Steps, calls: pl.DataFrame, timed: _CallTime | None) -> None:
-        self.steps, self.timed = steps, timed
+    def __init__(
+        self,
+        steps: Steps,
+        calls: pl.DataFrame,
+        given: _CallTime | None,
+        measured: _CallTime | None,
+    ) -> None:
+        self.steps = steps
         self.program = steps.program(_NONE, _NONE)
-        self.scales = self._fitted(timed) if timed else self._guessed(calls)
+        self.timed = given or measured
+        scales = self._fitted(self.timed) if self.timed else []
+        if given and not scales:
+            raise self._not_recorded(given)
+        if not scales:
+            # The stopwatch saw another host: one that was slower than under the profiler, or faster
+            # than the device's work.
+            self.timed = None
+            scales = self._guessed(calls)
+        self.scales = scales
         self.before = [replay(self.program, scale) for scale in self.scales]
 
     def without(self, removal: _Removal) -> dict[str, object]:
@@ -175,18 +191,20 @@ class _Model:
     def _fitted(self, timed: _CallTime) -> list[float]:
         scale = fitted(self.program, timed.value)
         if scale is None:
-            most, least = (
-                replay(self.program, end).call_ns for end in (0.0, self.program.most_scale)
-            )
-            raise FgtraceError(
-                f"a call of {duration(round(timed.value))} cannot be what was recorded: replayed "
-                f"it takes {duration(round(least))} to {duration(round(most))}",
-                hint="give the unprofiled time of one call: --call-time 98.2us",
-                kind="usage",
-                exit_code=ExitCode.USAGE,
-            )
+            return []
         ends = (fitted(self.program, end) for end in (timed.low, timed.high))
         return [scale, *(end for end in ends if end is not None)]
+
+    def _not_recorded(self, given: _CallTime) -> FgtraceError:
+        ends = (0.0, self.program.most_scale)
+        most, least = (round(replay(self.program, end).call_ns) for end in ends)
+        return FgtraceError(
+            f"a call of {duration(round(given.value))} cannot be what was recorded: replayed it "
+            f"takes {duration(least)} to {duration(most)}",
+            hint="give the unprofiled time of one call: --call-time 98.2us",
+            kind="usage",
+            exit_code=ExitCode.USAGE,
+        )
 
     def _guessed(self, calls: pl.DataFrame) -> list[float]:
         recorded = float(calls["dur_ns"].median())  # type: ignore[arg-type]

@@ -205,13 +205,11 @@ def show(
     signal.siginterrupt(signal.SIGINT, True)
     _end_like_ctrl_c()
     view, function = _variant(report, by, explain=explain)
-    if rules is not None and report in TAKES["rules"]:
+    own = _own_options(report, {"rules": rules, "call_ns": call_ns, "without": without})
+    if rules is not None:
         from fgtrace.analysis.rules import read_rules
 
-        read = read_rules(rules)
-    else:
-        read = ()
-    own = _own_options(report, {"rules": read or rules, "call_ns": call_ns, "without": without})
+        own["rules"] = read_rules(rules)
     if ranges is not None and operator is not None:
         raise click.UsageError("--range and --call: calls are one or the other")
     if report == "summary" and (pattern or limit):

@@ -5,6 +5,7 @@ import pytest
 
 from fgtrace.analysis.whatif import WHATIF, whatif_report
 from fgtrace.errors import ExitCode, FgtraceError
+from fgtrace.frames import schema
 from fgtrace.opening import open_trace
 
 FULL = "readback=1,index_check=1"
@@ -179,3 +180,13 @@ def test_overlapping_calls_on_two_threads_are_answered(trace):
             "aten::empty", call * 50_000 + 1000, 9000, tid=call % 2
         )
     assert whatif_report(open_trace(trace.write()))["calls"].unique().to_list() == [6]
+
+
+def test_a_stopwatch_that_saw_another_host_gives_an_interval(trace):
+    opened = calls(trace)
+    row = {"generation": 0, "process": 1, "turn": 0, "mode": "throughput", "profiler": "none"}
+    slower = {**row, "calls": 1, "wall_ns": 400_000, "enqueue_ns": 1}
+    timed = opened.having(samples=pl.DataFrame([slower], schema=schema.SAMPLES))
+    rows = whatif_report(timed, without=["readback"])
+    assert rows["call_ns"][0] is rows["saving_ns"][0] is None
+    assert rows["interval_high_ns"][0] > 0

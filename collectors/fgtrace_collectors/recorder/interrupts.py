@@ -11,8 +11,12 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def ending_like_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt for SIGTERM and SIGHUP too, and only for the first of all signals."""
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, *ENDING)}
+    """Raise KeyboardInterrupt for SIGTERM and SIGHUP too, and only for the first of all signals.
+
+    What is ignored from the start, as a hang-up is under nohup, stays ignored.
+    """
+    handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, *ENDING)}
+    before = {one: handler for one, handler in handlers.items() if handler != signal.SIG_IGN}
 
     def interrupt(*_signal: Any) -> None:
         for one in before:
