@@ -49,7 +49,6 @@ class Steps:
         """
         ids = calls.sort("start_ns")["range_event_id"].head(MOST_CALLS)
         found = events_in_calls(trace).filter(pl.col("call_id").is_in(ids.implode()))
-        self.others_worked = not found["own_thread"].all()
         events = found.filter("own_thread")
         fitting = (events.group_by("call_id").len().sort("call_id"))["len"].cum_sum() <= MOST_EVENTS
         self.calls = ids.sort().head(max(1, int(fitting.sum())))
