@@ -168,7 +168,7 @@ def _parts(
         waits = mine.filter(pl.col("piece").cast(pl.String).str.starts_with("waiting"))
         times = waits["event_id"].n_unique() / of_case.height if of_case.height else 0
         sentence = _SENTENCES[rule].format(
-            what=f"{case or 'a call'}{f' by {route}' if route else ''}",
+            what=f"{case or 'A call'}{f' by {route}' if route else ''}",
             n=f"{times:.3g} wait{'' if times == 1 else 's'}",
             phase=phase.replace("_", " "),
             saves=_saves(row),
@@ -240,8 +240,8 @@ def _times(number: int) -> str:
 def _idle(trace: Trace) -> Iterator[_Finding]:
     rows = idle_report(trace)
     known = rows.filter(pl.col("cause") != "not known")
-    idle = float(rows["share"].sum())
-    if idle < IDLE or known.is_empty():
+    idle = float(known["share"].sum())
+    if idle < IDLE:
         return
     by_cause = (
         known.group_by("cause")
