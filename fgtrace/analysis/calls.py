@@ -276,7 +276,7 @@ def select_calls(trace: Trace, *, ranges: str | None = None, operator: str | Non
         )
     name = pl.col("name").cast(pl.String)
     named = outermost(chosen).with_columns(
-        case=name.str.replace("#?[0-9]+$", ""), range_route=pl.lit(None, pl.String)
+        case=name.str.replace(r"(#|::)[0-9]+$", ""), range_route=pl.lit(None, pl.String)
     )
     calls = _numbered(trace, named.with_columns(range_index=pl.lit(None, pl.UInt32)))
     notes = trace.notes.filter(~pl.col("kind").is_in(("no-calls", "first-call-left-out")))

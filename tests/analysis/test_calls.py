@@ -210,3 +210,9 @@ def test_where_nothing_is_selected_the_error_says_what_there_is(trace):
     with pytest.raises(FgtraceError, match="no operator is named 'x'") as raised:
         select_calls(opened, operator="x")
     assert "aten::add" in raised.value.hint
+
+
+def test_a_number_that_is_part_of_a_name_stays_in_it(trace):
+    trace.range("readback=1", 0, 10).range("step::7", 100, 10)
+    chosen = select_calls(open_trace(trace.write()), ranges="=1|step")
+    assert chosen.calls["case"].to_list() == ["readback=1", "step"]
