@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 from fgtrace_collectors.recorder.errors import unavailable, usage
 
@@ -34,6 +35,9 @@ DEVICE_KINDS = (
     DeviceKind("xpu", "XPU", (), "XPU", "no"),
     DeviceKind("flagos", "Torch-FL", ("torch_fl",), "PrivateUse1", "no"),
 )
+
+NODES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dri")
+"""What the drivers of accelerators put there: NVIDIA's; AMD's and Hygon's; Intel's."""
 
 SPELLING = re.compile(r"(auto|cpu|(cuda|xpu|flagos)(:[0-9]+)?)\Z")
 
@@ -168,3 +172,8 @@ def _count(module: Any) -> int:
 
 def _nothing() -> None:
     """Wait for nothing: the host has finished what it returned from."""
+
+
+def seems_accelerated(device: str, nodes: Sequence[str] = NODES) -> bool:
+    """Guess without torch whether `device`, as it is typed, will be an accelerator."""
+    return device != "cpu" and any(map(os.path.exists, nodes))

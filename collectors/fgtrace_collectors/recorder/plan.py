@@ -63,6 +63,9 @@ FOUNDING = Protocol(
 200, repeats 7, at least three rounds and as many as there are routes."""
 
 
+INTERPRETED = "interpreted"
+"""The name of a protocol that was shrunk for Triton's interpreter."""
+
 FACTORIAL_ROUNDS = 100
 """Batches of each variant in a factorial: effects are differences within a round, of which 300 gave
 quartiles of 4 us for an effect of 13 us on a host whose speed wandered by 40 %."""
@@ -72,7 +75,7 @@ def interpreted(protocol: Protocol) -> Protocol:
     """Shrink a protocol to what Triton's interpreter can do: three calls that time nothing."""
     return replace(
         protocol,
-        name="interpreted",
+        name=INTERPRETED,
         interleaved=True,
         generations=1,
         batches=1,

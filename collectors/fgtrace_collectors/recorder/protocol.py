@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Dict, List, Sequence, Tuple
 
 from fgtrace_collectors.recorder.children import Launcher, LiveRoute, end_all, live
+from fgtrace_collectors.recorder.devices import seems_accelerated
 from fgtrace_collectors.recorder.lock import locked
-from fgtrace_collectors.recorder.plan import Plan, shown
+from fgtrace_collectors.recorder.plan import INTERPRETED, Plan, shown
 from fgtrace_collectors.recorder.profiles import profiles, stacks
 from fgtrace_collectors.recorder.recording import LOGS, PLAN_FILE, PROFILES, Recording
 from fgtrace_collectors.recorder.registry import Registry
@@ -46,9 +47,10 @@ def record(
     progress("starting the processes of each route")
     # Those that will profile start now too, and sit idle: importing torch twice, one after the
     # other, is most of what a quick recording would last.
-    names = ["g0"]
-    if plan.profiler != "none":
-        names += ["p0", "s0"] if plan.stacks else ["p0"]
+    names = ["g0"] if plan.profiler == "none" else ["g0", "p0"]
+    with_stacks = plan.profiler != "none" and plan.stacks
+    if with_stacks and seems_accelerated(plan.device):
+        names.append("s0")
     operators = [registry.case(case.name).operator for case in plan.cases]
     with live(launcher, plan, plan.routes, names, operators, refused) as sets:
         session = settle(plan, registry, launcher, recording, sets[0], refused, progress)
@@ -60,8 +62,15 @@ def record(
             else:
                 end_all(first)
                 one_after_the_other(session)
-            for record_calls, routes in zip((profiles, stacks), profiled):
-                record_calls(session, routes)
+            if profiled:
+                profiles(session, profiled[0])
+            # Under Triton's interpreter a kernel is millions of Python calls.
+            if with_stacks and session.protocol.name != INTERPRETED:
+                if len(profiled) > 1:
+                    stacks(session, profiled[1])
+                else:
+                    with session.children("s0") as routes:
+                        stacks(session, routes)
             session.read_clocks("after")
     _judge(recording)
     recording.write(folder)
