@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from fgtrace_collectors.recorder import devices
-from fgtrace_collectors.recorder.devices import DEVICE_KINDS, check_spelling, open_device
+from fgtrace_collectors.recorder.devices import (
+    DEVICE_KINDS,
+    check_spelling,
+    open_device,
+    seems_accelerated,
+)
 from fgtrace_collectors.recorder.errors import UNAVAILABLE, USAGE, RecorderError
 from fgtrace_collectors.recorder.stopwatch import make_flush
 
@@ -154,3 +160,12 @@ def test_the_readme_has_the_table_as_doctor_shows_it() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text()
     for kind in DEVICE_KINDS:
         assert f"| `{kind.name}` | {kind.build} | {kind.run_on_hardware} |" in readme
+
+
+def test_an_accelerator_is_guessed_by_its_drivers_node(tmp_path: Path) -> None:
+    node = tmp_path / "nvidiactl"
+    assert not seems_accelerated("auto", [str(node)])
+    node.touch()
+    assert seems_accelerated("auto", [str(node)])
+    assert seems_accelerated("cuda:1", [str(node)])
+    assert not seems_accelerated("cpu", [str(node)])
