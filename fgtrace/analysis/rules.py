@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import msgspec
@@ -190,6 +191,9 @@ RULES = (
 )
 """The rules, in the order in which they are asked: of two that mark one event the first counts."""
 
+GROUP = "fgtrace.rules"
+"""The entry points by which other packages add rules."""
+
 RANGE = "range"
 """In the place of a rule's name: an explicit range marks it."""
 
@@ -199,7 +203,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
-    """Read the user's rules from a TOML file, and put them before the built-in ones.
+    """Read the user's rules from a TOML file, and put them before the installed ones.
 
     Raises FgtraceError (usage) for a file that is not one, and for a rule that cannot be used.
     """
@@ -211,14 +215,37 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
         raise _unusable(f"{path}: {error}") from None
     if not found.rule:
         raise _unusable(f"{path} has no [[rule]]")
-    taken = {RANGE, *(rule.name for rule in RULES)}
-    for rule in found.rule:
+    return _before(found.rule, installed_rules(), str(path))
+
+
+def installed_rules() -> tuple[Rule, ...]:
+    """Give the rules that installed packages register as `fgtrace.rules`, then the built-in ones.
+
+    Such an entry point is a rule or a sequence of them. Raises FgtraceError (usage) for one that
+    cannot be loaded or used.
+    """
+    rules: tuple[Rule, ...] = RULES
+    for point in entry_points(group=GROUP):
+        try:
+            loaded = point.load()
+            registered = msgspec.convert(
+                [loaded] if isinstance(loaded, Rule) else loaded, list[Rule]
+            )
+        except Exception as error:
+            raise _unusable(f"{GROUP} {point.value} cannot be loaded: {error!r}") from error
+        rules = _before(registered, rules, point.value)
+    return rules
+
+
+def _before(new: list[Rule], rules: tuple[Rule, ...], origin: str) -> tuple[Rule, ...]:
+    taken = {RANGE, *(rule.name for rule in rules)}
+    for rule in new:
         if (wrong := _wrong_with(rule, taken)) is not None:
-            raise _unusable(f"{path}: rule {rule.name!r}: {wrong}")
+            raise _unusable(f"{origin}: rule {rule.name!r}: {wrong}")
         taken.add(rule.name)
         for pattern in (*_looks_for(rule), rule.followed_by, rule.preceded_by):
             checked_pattern(pattern or "")
-    return (*found.rule, *RULES)
+    return (*new, *rules)
 
 
 def _looks_for(rule: Rule) -> tuple[str | None, ...]:
@@ -240,7 +267,7 @@ def _wrong_with(rule: Rule, taken: set[str]) -> str | None:
 def _unusable(message: str) -> FgtraceError:
     return FgtraceError(
         message,
-        hint="docs/phases.md has a file of rules to begin with",
+        hint="docs/phases.md says what a rule has, with one to begin with",
         kind="usage",
         exit_code=ExitCode.USAGE,
     )

@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -125,6 +126,13 @@ def rules_in(trace):
 def test_every_rule_has_an_example_a_near_miss_and_a_source():
     assert set(EXAMPLES) == {rule.name for rule in RULES}
     assert all(rule.source and rule.sentence for rule in RULES)
+
+
+def test_the_table_of_rules_in_the_docs_is_the_table_of_rules():
+    page = (Path(__file__).parents[2] / "docs/phases.md").read_text(encoding="utf-8")
+    table = page.split("## The rules\n\n")[1].split("\n\n")[0].splitlines()[2:]
+    expected = [(f"`{rule.name}`", f"`{rule.phase}`", rule.sentence, rule.source) for rule in RULES]
+    assert [tuple(line.strip("| ").split(" | ")) for line in table] == expected
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -357,6 +365,15 @@ def test_the_users_rules_come_before_the_built_in_ones(trace, tmp_path):
     rules = read_rules(file)
     opened = called(trace, lambda do: scanned(do).kernel(EXPAND))
     assert phases_report(opened, rules=rules)["phase"].to_list()[0] == "sort"
+
+
+def test_a_users_rule_counts_where_a_generic_rule_marks_the_same_operator(trace, tmp_path):
+    file = tmp_path / "rules.toml"
+    file.write_text(OWN.replace("sort$", "view$").replace("followed_by", "preceded_by"))
+    opened = called(trace, lambda do: do.kernel(EXPAND).op("aten::view"))
+    rows = phases_report(opened, rules=read_rules(file))
+    assert "sort" in rows["phase"].to_list()
+    assert "dispatch" not in rows["phase"].to_list()
 
 
 @pytest.mark.parametrize(
