@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from fgtrace.analysis.around import INTERVAL, THREAD, TRACK, around_in
@@ -24,6 +26,7 @@ MARKS = pl.Schema(
 _OLD_NAMES = {"scan": "prefix_scan", "readback": "length_readback"}
 
 _PICKING = r"^aten::(select|slice|view|reshape|squeeze)$"
+_COPYING = r"^aten::copy_$"
 _READING = r"^aten::(item|is_nonzero|_local_scalar_dense|equal|_to_copy|to|copy_)$"
 
 
@@ -47,8 +50,8 @@ def phases_of(marks: pl.DataFrame, host_events: pl.DataFrame) -> pl.DataFrame:
 def device_phases(trace: Trace, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
     """Say which phase device work of calls belongs to: `device_event_id`, `phase`, `rule`.
 
-    It is that of its launch. The kernels of one graph launch can be of several phases: a rule for
-    kernels says which, without its conditions.
+    It is that of its launch. The kernels of one graph launch can be of several phases: where no
+    explicit range is around it, rules for kernels say which, by the other kernels of the launch.
     """
     return trace.once(("device phases", rules), lambda: _device_phases(trace, rules))
 
@@ -57,21 +60,17 @@ def _device_phases(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
     links = trace.links.select("device_event_id", "how", event_id="launch_event_id")
     starters = trace.api_calls.join(links, on="event_id", how="semi", maintain_order="left")
     by_launch = links.join(phases_of(phase_marks(trace, rules), starters), on="event_id")
-    in_graphs = links.filter(pl.col("how") == "graph").select("device_event_id")
-    kernels = trace.device_work.select("name", device_event_id="event_id").join(
-        in_graphs, on="device_event_id", how="semi"
-    )
-    by_name = [
-        kernels.filter(matching(kernels["name"], rule.kernel)).select(
-            "device_event_id", phase=pl.lit(rule.phase), rule=pl.lit(rule.name)
-        )
-        for rule in rules
-        if rule.kernel is not None and not kernels.is_empty()
-    ]
     columns = ("device_event_id", "phase", "rule")
-    return pl.concat([*by_name, by_launch.select(columns)]).unique(
-        "device_event_id", keep="first", maintain_order=True
-    )
+    explicit = pl.col("rule") == RANGE
+    asked = _Found.in_graphs(trace)
+    by_kernel = [
+        asked.marked_by(rule).rename({"event_id": "device_event_id"}).select(columns)
+        for rule in rules
+        if rule.kernel is not None and not asked.kernels.is_empty()
+    ]
+    by_launch = by_launch.select(columns)
+    found = [by_launch.filter(explicit), *by_kernel, by_launch.filter(~explicit)]
+    return pl.concat(found).unique("device_event_id", keep="first", maintain_order=True)
 
 
 def _ranges(trace: Trace) -> pl.DataFrame:
@@ -91,7 +90,7 @@ def _marks(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
     ranges = _ranges(trace)
     found = [ranges]
     if not trace.calls.is_empty():
-        asked = _Found(trace)
+        asked = _Found.in_calls(trace)
         # Inside an explicit range rules say nothing, and inside any mark generic rules do not.
         for generic in (False, True):
             marked = [asked.marked_by(rule) for rule in rules if rule.generic == generic]
@@ -112,33 +111,59 @@ def _outside(intervals: pl.DataFrame, rows: pl.DataFrame, marks: pl.DataFrame) -
     return rows.join(free, on="event_id", how="semi", maintain_order="left")
 
 
-class _Found:
-    """The operators, launches and readbacks of a trace's calls, which rules are asked about."""
+_OPS = ("event_id", "call_id", "name", "start_ns")
 
-    def __init__(self, trace: Trace) -> None:
+
+@dataclass(frozen=True)
+class _Found:
+    """What rules are asked about: the operators, launches and readbacks of calls."""
+
+    ops: pl.DataFrame  # _OPS, `works`: whether something is launched or copied inside
+    kernels: pl.DataFrame  # _OPS, where event_id is the launch
+    readbacks: pl.DataFrame  # _OPS, where name is what made the value that is read
+
+    @classmethod
+    def in_calls(cls, trace: Trace) -> _Found:
+        """Find those of a trace's calls; kernels of graphs are none, for their launch is all's."""
         host = trace.host_events
-        work = trace.links.select("launch_event_id", event_id="device_event_id").join(
+        work = trace.links.select("launch_event_id", "how", event_id="device_event_id").join(
             trace.device_work, on="event_id"
         )
         launching = work["launch_event_id"].drop_nulls().unique().implode()
         asked = host.filter((pl.col("kind") == "op") | pl.col("event_id").is_in(launching))
         owners = owning_calls(trace, asked)
         owned = asked.join(owners, on="event_id", maintain_order="left")
-        columns = ("event_id", "call_id", "name", "start_ns")
-        self.ops = owned.filter(pl.col("kind") == "op").select(columns)
+        ops = owned.filter(pl.col("kind") == "op")
         starters = owned.filter(pl.col("kind") != "op")
+        copying = ops.filter(matching(ops["name"], _COPYING))
+        working = _with_those_around(host, pl.concat([starters, copying])["event_id"])
         starts = starters.select("call_id", launch_event_id="event_id", launch_ns="start_ns")
         work = work.join(starts, on="launch_event_id")
-        kernels = work.filter(pl.col("kind") == "kernel")
-        self.kernels = kernels.select(
-            "call_id", "name", event_id="launch_event_id", start_ns="launch_ns"
+        kernels = work.filter(pl.col("kind") == "kernel", pl.col("how") != "graph")
+        return cls(
+            ops.select(*_OPS, works=pl.col("event_id").is_in(working.implode())),
+            kernels.select("call_id", "name", event_id="launch_event_id", start_ns="launch_ns"),
+            _readbacks(trace, work),
         )
-        self.readbacks = _readbacks(trace, work)
+
+    @classmethod
+    def in_graphs(cls, trace: Trace) -> _Found:
+        """Find the kernels of graphs: a graph's launch stands for the call."""
+        kernels = trace.device_work.filter(pl.col("kind") == "kernel").join(
+            trace.links.filter(pl.col("how") == "graph").select(
+                event_id="device_event_id", call_id="launch_event_id"
+            ),
+            on="event_id",
+        )
+        kernels = kernels.select(_OPS)
+        return cls(kernels.clear(), kernels, kernels.clear())
 
     def marked_by(self, rule: Rule) -> pl.DataFrame:
         """Give the MARKS of a rule; those that lie inside explicit ranges too."""
         if rule.operator is not None:
             chosen = self.ops.filter(matching(self.ops["name"], rule.operator))
+            if rule.workless:
+                chosen = chosen.filter(~pl.col("works"))
         elif rule.kernel is not None:
             chosen = self.kernels.filter(matching(self.kernels["name"], rule.kernel))
         else:
@@ -164,6 +189,16 @@ class _Found:
             for named in (self.ops, self.kernels)
         ]
         return pl.concat(rows).group_by("call_id")
+
+
+def _with_those_around(host: pl.DataFrame, inner: pl.Series) -> pl.Series:
+    # Some host events, and all that are around them.
+    ids = host["event_id"]
+    found, level = [inner], inner
+    while not level.is_empty():
+        level = host["parent_id"].gather(ids.search_sorted(level)).drop_nulls().unique()
+        found.append(level)
+    return pl.concat(found).unique()
 
 
 def _readbacks(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import msgspec
@@ -36,15 +38,20 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What has to come later in the call."""
     preceded_by: str | None = None
     """What has to come earlier."""
+    workless: bool = False
+    """Marks an operator only where nothing is launched and nothing copied inside."""
     generic: bool = False
     """Says nothing inside of what another rule has marked."""
 
 
+# rocprim's selections and sorts have `lookback_scan_state` in their names, and are no scans.
 _SCAN = (
-    r"DeviceScan(Init)?Kernel|tensor_kernel_scan|reduce_then_scan_|(rocprim|hipcub).*scan"
-    r"|lookback_scan_kernel|scan_part_sum_kernel"
+    r"DeviceScan(Init)?Kernel|tensor_kernel_scan|reduce_then_scan_|scan_part_sum_kernel"
+    r"|\bscan_impl<|(lookback|single)_scan_kernel|init_lookback_scan_state_kernel"
+    r"|(Loop|Segment)ScanKernel|AccumulateCarrierKernelFunctor"
 )
-_EXPANSION = r"^aten::repeat_interleave$|compute_(cuda|hip)_kernel<|^repeat_interleave_|^_expand$"
+_EXPANDS = r"compute_(cuda|hip)_kernel<|^repeat_interleave_|RepeatInterleaveKernelFunctor|^_expand$"
+_EXPANSION = rf"^aten::repeat_interleave$|{_EXPANDS}"
 _GATHER = (
     r"^aten::(index_select|gather|take|index)$|index_select_kernel|^_?gather(_kernel)?$"
     r"|_scatter_gather_elementwise_kernel|indexSelect|vectorized_gather_kernel"
@@ -55,7 +62,10 @@ _ALL_TRUE = r"ReduceOp<bool|and_kernel|(^|_)all_kernel"
 ALLOCATES = r"^aten::(empty|empty_like|empty_strided|new_empty|new_empty_strided|resize_)$"
 """Operators that make a tensor and fill it with nothing."""
 
-_REPEAT = "ATen/native/Repeat.h and ATen/native/cuda/Repeat.cu of PyTorch"
+_REPEAT = (
+    "ATen/native/Repeat.h and ATen/native/cuda/Repeat.cu of PyTorch; RepeatKernel.cpp and "
+    "ScanUtils.h of torch-xpu-ops; device_scan.hpp of rocPRIM"
+)
 _FLAGGEMS = "src/flag_gems/ops/repeat_interleave.py of FlagGems"
 _INDEX = "ATen/native/cuda/IndexKernel.cu and Indexing.cu of PyTorch; index_select.py of FlagGems"
 _CHECK = "the index check of Torch-FL's boxed index_select: aminmax, then two reads"
@@ -117,7 +127,7 @@ RULES = (
         phase="expand",
         sentence="the kernel that writes each row's number as often as it repeats",
         source=f"{_REPEAT}; {_FLAGGEMS}",
-        kernel=r"compute_(cuda|hip)_kernel<|^repeat_interleave_|^_expand$",
+        kernel=_EXPANDS,
     ),
     Rule(
         name="index-range",
@@ -170,14 +180,19 @@ RULES = (
     Rule(
         name="view",
         phase="dispatch",
-        sentence="an operator that only gives another view of a tensor, or hands on",
+        sentence="an operator that only gives another view of a tensor, or hands on; none that had "
+        "to copy",
         source="Tensor Views of PyTorch's documentation",
         operator=r"^aten::(view|as_strided|expand|select|slice|permute|transpose|t|squeeze|unsqueeze"
         r"|flatten|reshape|detach|alias|contiguous|narrow|unfold|diagonal|movedim|view_as)$",
+        workless=True,
         generic=True,
     ),
 )
 """The rules, in the order in which they are asked: of two that mark one event the first counts."""
+
+GROUP = "fgtrace.rules"
+"""The entry points by which other packages add rules."""
 
 RANGE = "range"
 """In the place of a rule's name: an explicit range marks it."""
@@ -188,7 +203,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
-    """Read the user's rules from a TOML file, and put them before the built-in ones.
+    """Read the user's rules from a TOML file, and put them before the installed ones.
 
     Raises FgtraceError (usage) for a file that is not one, and for a rule that cannot be used.
     """
@@ -200,21 +215,59 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
         raise _unusable(f"{path}: {error}") from None
     if not found.rule:
         raise _unusable(f"{path} has no [[rule]]")
-    for rule in found.rule:
-        looks_for = [rule.operator, rule.kernel, rule.readback_of]
-        if sum(pattern is not None for pattern in looks_for) != 1:
-            raise _unusable(
-                f"{path}: rule {rule.name!r} has not exactly one of operator, kernel, readback_of"
+    return _before(found.rule, installed_rules(), str(path))
+
+
+def installed_rules() -> tuple[Rule, ...]:
+    """Give the rules that installed packages register as `fgtrace.rules`, then the built-in ones.
+
+    Such an entry point is a rule or a sequence of them. Raises FgtraceError (usage) for one that
+    cannot be loaded or used.
+    """
+    rules: tuple[Rule, ...] = RULES
+    for point in entry_points(group=GROUP):
+        try:
+            loaded = point.load()
+            registered = msgspec.convert(
+                [loaded] if isinstance(loaded, Rule) else loaded, list[Rule]
             )
-        for pattern in (*looks_for, rule.followed_by, rule.preceded_by):
+        except Exception as error:
+            raise _unusable(f"{GROUP} {point.value} cannot be loaded: {error!r}") from error
+        rules = _before(registered, rules, point.value)
+    return rules
+
+
+def _before(new: list[Rule], rules: tuple[Rule, ...], origin: str) -> tuple[Rule, ...]:
+    taken = {RANGE, *(rule.name for rule in rules)}
+    for rule in new:
+        if (wrong := _wrong_with(rule, taken)) is not None:
+            raise _unusable(f"{origin}: rule {rule.name!r}: {wrong}")
+        taken.add(rule.name)
+        for pattern in (*_looks_for(rule), rule.followed_by, rule.preceded_by):
             checked_pattern(pattern or "")
-    return (*found.rule, *RULES)
+    return (*new, *rules)
+
+
+def _looks_for(rule: Rule) -> tuple[str | None, ...]:
+    return (rule.operator, rule.kernel, rule.readback_of)
+
+
+def _wrong_with(rule: Rule, taken: set[str]) -> str | None:
+    if rule.name in taken:
+        return f"{rule.name!r} is taken"
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", rule.phase) is None:
+        return f"phase {rule.phase!r} is no name of letters, digits and _"
+    if sum(bool(pattern) for pattern in _looks_for(rule)) != 1:
+        return "it has not exactly one of operator, kernel, readback_of"
+    if rule.workless and not rule.operator:
+        return "workless goes with operator"
+    return None
 
 
 def _unusable(message: str) -> FgtraceError:
     return FgtraceError(
         message,
-        hint="docs/phases.md has a file of rules to begin with",
+        hint="docs/phases.md says what a rule has, with one to begin with",
         kind="usage",
         exit_code=ExitCode.USAGE,
     )

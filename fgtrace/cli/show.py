@@ -206,10 +206,10 @@ def show(
     _end_like_ctrl_c()
     view, function = _variant(report, by, explain=explain)
     own = _own_options(report, {"rules": rules, "call_ns": call_ns, "without": without})
-    if rules is not None:
-        from fgtrace.analysis.rules import read_rules
+    if report in TAKES["rules"]:
+        from fgtrace.analysis.rules import installed_rules, read_rules
 
-        own["rules"] = read_rules(rules)
+        own["rules"] = installed_rules() if rules is None else read_rules(rules)
     if ranges is not None and operator is not None:
         raise click.UsageError("--range and --call: calls are one or the other")
     if report == "summary" and (pattern or limit):

@@ -323,6 +323,53 @@ def test_the_users_own_rules_are_used_by_every_report_that_has_phases(fgtrace, r
         assert "my_part" in fgtrace("show", report, repeated, "--rules", rules).stdout
 
 
+def installed(folder, rules):
+    """Make a package in a folder that registers rules; gives what lets Python find it."""
+    about = folder / "mine-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[fgtrace.rules]\nmine = mine_rules:RULES\n")
+    (folder / "mine_rules.py").write_text(
+        f"from fgtrace.analysis.rules import Rule\nRULES = {rules}\n"
+    )
+    return {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}
+
+
+MINE = "Rule(name='mine', phase='my_part', sentence='x', operator='cumsum')"
+
+
+@pytest.mark.parametrize("rules", [MINE, f"({MINE},)"])
+def test_an_installed_package_adds_rules_before_the_built_in_ones(
+    fgtrace, repeated, tmp_path, rules
+):
+    variables = installed(tmp_path, rules)
+    for report in ("phases", "breakdown"):
+        assert "my_part" in fgtrace("show", report, repeated, variables=variables).stdout
+    explained = fgtrace("show", "phases", repeated, "--explain", variables=variables).stdout
+    assert "mine" in explained
+    assert "length-readback" in explained
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        ("1 / 0", "fgtrace.rules mine_rules:RULES cannot be loaded: ZeroDivisionError"),
+        ("7", "cannot be loaded"),
+        ("(7,)", "cannot be loaded"),
+        (MINE.replace("my_part", "my part"), "mine_rules:RULES: rule 'mine': phase 'my part'"),
+    ],
+)
+def test_rules_of_a_package_that_cannot_be_used_are_told_in_a_line_and_a_hint(
+    fgtrace, repeated, tmp_path, rules, told
+):
+    variables = installed(tmp_path, rules)
+    result = fgtrace("show", "phases", repeated, variables=variables)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr
+    assert fgtrace("show", "kernels", repeated, variables=variables).returncode == 0
+
+
 def test_findings_are_sentences_that_go_on_below_themselves_on_a_terminal(fgtrace, repeated):
     shown = fgtrace("show", "findings", repeated, "--format", "markdown").stdout
     assert "reads its length back from the device although the caller gives it" in shown
