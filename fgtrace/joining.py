@@ -54,7 +54,7 @@ def analysed(
     told = [
         *notes,
         *(replace(note, part=one.first_part) for one in placed for note in one.recorded.notes),
-        *speed_notes(trace.samples),
+        *(() if _on_host(provenance) else speed_notes(trace.samples)),
         *(note for note in (*link_notes, *call_notes) if _matters(note, parts, provenance)),
     ]
     return trace.having(links=links, calls=calls, notes=notes_frame(told))
@@ -64,8 +64,12 @@ def _matters(note: Note, parts: Sequence[PartSource], provenance: Provenance) ->
     """Tell what is missing from what was never asked for: profiles, or a device."""
     if not parts:
         return False
-    on_host = provenance.device is not None and provenance.device.kind == "cpu"
-    return not (on_host and note.kind == "no-device-activity")
+    return not (_on_host(provenance) and note.kind == "no-device-activity")
+
+
+def _on_host(provenance: Provenance) -> bool:
+    """Tell whether the host itself ran the case: its times are shown as nobody's speed."""
+    return provenance.device is not None and provenance.device.kind == "cpu"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from fgtrace.frames.notes import Note
 BLOCKS = 20
 """Blocks of batches, in the order of their turns, whose medians are compared."""
 
-FEWEST_A_BLOCK = 3
+FEWEST_A_BLOCK = 10
 
 CHANGE = 1.1
 """Times that one end has to be as slow as the other, beside lying apart from it."""
@@ -27,8 +27,9 @@ def speed_notes(samples: pl.DataFrame) -> list[Note]:
     A batch is compared with the median of its own case, route and variant, and the medians of
     BLOCKS with each other. It is a jump where every block before some block, of the middle ones, is
     faster than every block from there on, or every one slower; a drift where that holds of the
-    first third and the last. Blocks that know no order lie so less than once in a thousand
-    recordings: there are so many ways to choose 5 blocks of 20, or 6 of 12.
+    first third and the last. Noise whose neighbours are alike lies so in about one of a hundred
+    recordings of 200 batches, and in fewer of longer ones. What passes again is not told, nor is a
+    change near either end.
     """
     plain = (pl.col("profiler") == "none").all().over(_PROCESSES[1:])
     timed = (

@@ -189,9 +189,10 @@ EFFECTS = Layout(
     footnotes=(
         "How much longer a call with the part takes by the stopwatch; main: over all states of the "
         "others; simple: given their state; interaction: what one adds to the other's effect.",
-        "Medians of differences within a round, whose batches follow each other.",
+        "Medians of differences within a round, whose batches follow each other; the interval is "
+        "over generations and blocks of rounds.",
     ),
-    empty="no factorial was timed: fgtrace collect --factorial PARTS",
+    empty="no full factorial was timed: fgtrace collect --factorial PARTS",
 )
 
 HOST = Layout(

@@ -172,10 +172,10 @@ def test_a_trend_is_told_too():
 
 
 def test_routes_of_other_speeds_are_no_change(with_samples):
-    fast, slow = series([10_000] * 60), series([90_000] * 60)
+    fast, slow = series([10_000] * 120), series([90_000] * 120)
     both = pl.concat([fast, slow.with_columns(route=pl.lit("slow"))])
-    assert speed_notes(both.with_columns(turn=pl.int_range(120, dtype=pl.UInt32))) == []
+    assert speed_notes(both.with_columns(turn=pl.int_range(240, dtype=pl.UInt32))) == []
 
 
 def test_too_few_batches_tell_nothing():
-    assert speed_notes(series([50_000] * 20 + [90_000] * 20)) == []
+    assert speed_notes(series([50_000] * 90 + [90_000] * 90)) == []
