@@ -36,7 +36,8 @@ def effects_report(trace: Trace) -> pl.DataFrame:
     An effect is a difference of variants within a round, whose batches follow each other, so that
     they share the host's mood; over the rounds the median counts. A simple effect is that of a part
     given the state of the others, a main effect the mean over all their states, an interaction how
-    much the simple effect of one part grows when the other is on. Intervals come from resampling
+    much the simple effect of one part grows when the other is on: the plain difference, not half of
+    it as in Yates' notation. Intervals come from resampling
     generations, then blocks of rounds.
     """
     rows: list[dict[str, object]] = []
@@ -47,7 +48,7 @@ def effects_report(trace: Trace) -> pl.DataFrame:
         variants = of_route["variant"].unique().sort(descending=True).to_list()
         states = {variant: _states(variant) for variant in variants}
         parts = list(states[variants[0]])
-        if len(variants) < 2 ** len(parts):
+        if len(variants) < 2 ** len(parts) or any(list(on) != parts for on in states.values()):
             continue  # a factorial is full, or has no effects
         wide = of_route.pivot(
             "variant", index=["generation", "process", "round"], values="call_ns"

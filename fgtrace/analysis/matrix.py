@@ -45,7 +45,8 @@ def matrix_report(trace: Trace) -> pl.DataFrame:
     """Report a row a case and route, in the order of their names.
 
     Stopwatch values come from processes that no profiler ever ran in, and are medians over
-    generations of the median within. The overhead factor is the median over profiled processes,
+    generations of the median within. Of a factorial only the variant with every part on counts: it
+    is the one that is profiled. The overhead factor is the median over profiled processes,
     counts and device time are medians over the recorded calls.
     """
     timed = _timed(trace)
