@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from fgtrace.analysis.groups import PROFILER
 from fgtrace.analysis.host import host_report
 from fgtrace.analysis.idle import idle_report, under_recorded
 from fgtrace.analysis.marks import device_phases
@@ -200,9 +201,7 @@ def _large(row: dict[str, object], calls: pl.DataFrame, mine: pl.DataFrame) -> b
 def _costliest(trace: Trace) -> dict[tuple[str | None, str | None], str]:
     """Name the Python function that takes longest, where stacks were recorded."""
     told = {}
-    python = host_report(trace).filter(
-        pl.col("module").is_not_null(), pl.col("group") != "profiler"
-    )
+    python = host_report(trace).filter(pl.col("module").is_not_null(), pl.col("group") != PROFILER)
     for rows in python.partition_by("case", "route"):
         top = rows.sort("total_ns", "function", descending=[True, False]).row(0, named=True)
         told[top["case"], top["route"]] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 
@@ -13,17 +14,22 @@ class Group(NamedTuple):
     source: str
 
 
+DISPATCHER = "dispatcher"
+PROFILER = "profiler"
+"""What recording adds; an unprofiled call has none of it."""
+
 GROUPS = (
     Group(
-        "profiler",
+        PROFILER,
         r"torch/(autograd/)?profiler|_record_function_(enter|exit)|fgtrace_kernels/phases\.py"
         r"|<built-in method  of pybind11_builtins",
         "torch/autograd/profiler.py of PyTorch; recording makes them, an unprofiled call has none",
     ),
     Group(
         "triton: key",
-        r"triton/runtime/jit\.py\(\d+\): (compute_cache_key|get_key|mangle_type|specialize_impl"
-        r"|serialize_specialization_data|_hash|hash)|native_specialize_impl|triton/_utils\.py",
+        r"triton/runtime/jit\.py\(\d+\): (compute_cache_key|cache_key|get_key|mangle_type"
+        r"|specialize_impl|serialize_specialization_data|_hash|hash)|native_specialize_impl"
+        r"|triton/_utils\.py",
         "compute_cache_key and the specialisation of arguments in triton/runtime/jit.py of Triton",
     ),
     Group(
@@ -46,7 +52,11 @@ GROUPS = (
         "triton/runtime/interpreter.py: the kernel itself, on the host",
     ),
     Group("triton: other", r"(^|/)triton/", "compilation, tuning and caches of Triton"),
-    Group("flaggems", r"(^|/)flag_gems/", "libentry, pointwise_dynamic and ops of FlagGems"),
+    Group(
+        "flaggems",
+        r"(^|/)flag_gems/|\.flaggems/",
+        "libentry, pointwise_dynamic and ops of FlagGems, and the wrappers that it generates",
+    ),
     Group("bundled kernels", r"(^|/)fgtrace_kernels/", "kernels/fgtrace_kernels"),
     Group(
         "allocator",
@@ -55,11 +65,17 @@ GROUPS = (
         "torch.empty and torch/cuda/memory.py of PyTorch",
     ),
     Group(
-        "dispatcher",
+        "backward",
+        r"method run_backward of|torch/autograd/(graph|__init__)\.py",
+        "_engine_run_backward in torch/autograd/graph.py: the host is in it while other threads do "
+        "the backward pass",
+    ),
+    Group(
+        DISPATCHER,
         r"torch/(_ops|_tensor|overrides|library)\.py|torch/_library/|torch/autograd/function\.py"
         r"|method (impl|reset) of pybind11"
-        r"|<built-in (method \w+ of (Tensor|type|_VariableFunctionsClass|_?TensorBase) ?(object)?"
-        r"|function )|torch\._C",
+        r"|<built-in (method (\w+ of (Tensor|_VariableFunctionsClass|_?TensorBase)"
+        r"|[a-z]\w* of type) ?(object)?|function _(cuda|xpu|has_torch_function)_?)|torch\._C",
         "the way from Python into ATen: bindings of tensors and functions, torch/_ops.py",
     ),
     Group("torch Python", r"(^|/)torch/|nn\.Module: ", "the Python part of PyTorch"),
@@ -68,3 +84,10 @@ GROUPS = (
 
 USER = "user code"
 """Everything else in Python."""
+
+CALLERS = (
+    r"^<built-in |^<frozen |^(.*/python3\.\d+/)?("
+    + "|".join(sorted(sys.stdlib_module_names))
+    + r")(/[\w/]+)?\.py\("
+)
+"""Python's own functions and library: whose time it is depends on who calls them."""

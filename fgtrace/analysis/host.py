@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.groups import GROUPS, USER
+from fgtrace.analysis.functions import LAUNCHING, WAITING, named
+from fgtrace.analysis.groups import PROFILER
+from fgtrace.analysis.links import COPY_OR_FILL
 from fgtrace.analysis.matrix import call_times
 from fgtrace.analysis.names import matching
 from fgtrace.analysis.overhead import EventCosts, event_costs
-from fgtrace.analysis.pieces import events_in_calls, host_pieces
-from fgtrace.analysis.rules import ALLOCATES
+from fgtrace.analysis.pieces import events_in_calls
+from fgtrace.analysis.replay import FLOOR
 from fgtrace.frames.schema import HOST_API
 from fgtrace.frames.trace import Trace
 
@@ -17,7 +19,7 @@ HOST = pl.Schema(
     {
         "case": pl.String,
         "route": pl.String,
-        "group": pl.String,  # one of GROUPS, USER, or what is no Python: see OTHERS
+        "group": pl.String,  # one of GROUPS, USER, or what is no Python: see `functions`
         "module": pl.String,  # the file; null for what is no Python
         "function": pl.String,  # the function, the operator or the API call
         "count": pl.Int64,  # in all calls together
@@ -32,51 +34,35 @@ HOST = pl.Schema(
 HOST_BY_GROUP = pl.Schema({name: HOST[name] for name in HOST if name not in ("module", "function")})
 """As in HOST."""
 
-OTHERS = {
-    "op": "operator",
-    "range": "outside of frames",
-    "overhead": "profiler",
-}
-_API_GROUPS = {
-    "launch call": "launch call",
-    "launch blocked": "launch call",
-    "allocate": "allocator",
-    "module load or compile": "other API call",
-    "other runtime API": "other API call",
-}
-WAITING = "waiting"
-"""Waits are not made longer by recording, so they are not scaled."""
-
-FLOOR = 0.05
-
-_FRAME = r"^(?<module>.*)\((?:\d+)\): (?<function>.*)$"
-_ADDRESS = r" at 0x[0-9a-f]+"
-
 
 def host_report(trace: Trace) -> pl.DataFrame:
     """Make a row for each case, route, group, module and function, the longest groups first.
+
+    The longest is the one that takes longest when scaled, where that is known.
 
     Of a run, it is taken from the recording with stacks; of another trace, from its Python frames.
     Without frames there are no rows. Times are own times: of Python without the frames, operators
     and API calls inside.
 
-    `scaled_ns` says what is left of it in an unrecorded call. From each own time half the cost of
-    recording the event is taken off, and half the cost of those directly inside; all but waits are
-    then multiplied by one factor, so that the whole is the call by the stopwatch.
+    `scaled_ns` says what is left of it in an unrecorded call; of the profiler's own, nothing. From
+    each own time half the cost of recording the event is taken off, and half the cost of those
+    directly inside. All Python, all operators, and each kind of API call are then brought to what
+    the run's profile has of them without its cost, and all but waits, which recording does not make
+    longer, to the call by the stopwatch.
     """
     stacked = trace if trace.stacks is None else trace.stacks
     if not (stacked.host_events["kind"] == "python").any():
         return pl.DataFrame(schema=HOST)
-    events = _events(stacked)
-    named = _named(stacked, events)
     costs = event_costs(trace)
-    charged = _charged(named, costs)
+    charged = without_costs(stacked, costs)
+    if trace.stacks is not None and costs is not None:
+        charged = _as_profiled(charged, without_costs(trace, costs))
     group = ["case", "route", "group", "module", "function"]
     rows = (
         charged.group_by(group)
         .agg(
             pl.col("calls").first(),
-            count=pl.len(),
+            count=pl.col("owned").sum(),
             total_ns=pl.col("own_ns").sum(),
             left_ns=pl.when(pl.col("left_ns").null_count() == 0).then(pl.col("left_ns").sum()),
         )
@@ -88,16 +74,18 @@ def host_report(trace: Trace) -> pl.DataFrame:
     rows = rows.join(_unstacked(trace), on=["case", "route"], how="left", nulls_equal=True)
     return (
         rows.with_columns(scaled_ns=_scaled())
-        .with_columns(group_ns=pl.col("total_ns").sum().over("case", "route", "group"))
+        .with_columns(time_ns=pl.coalesce("scaled_ns", "total_ns"))
+        .with_columns(group_ns=pl.col("time_ns").sum().over("case", "route", "group"))
         .sort(
             "case",
             "route",
             "group_ns",
             "group",
+            "time_ns",
             "total_ns",
             "module",
             "function",
-            descending=[False, False, True, False, True, False, False],
+            descending=[False, False, True, False, True, True, False, False],
             nulls_last=True,
         )
         .select(HOST.names())
@@ -135,47 +123,12 @@ def _events(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _named(trace: Trace, events: pl.DataFrame) -> pl.DataFrame:
-    name, kind = pl.col("name").cast(pl.String), pl.col("kind")
-    group = pl.lit(USER)
-    for one in reversed(GROUPS):
-        group = (
-            pl.when(matching(events["name"], one.pattern)).then(pl.lit(one.name)).otherwise(group)
-        )
-    events = events.with_columns(python_group=group)
-    frame = name.str.extract_groups(_FRAME).struct
-    pieces = (
-        host_pieces(trace, ())
-        .select("event_id", piece=pl.col("piece").cast(pl.String))
-        .unique("event_id", keep="first")
-        if not trace.calls.is_empty()
-        else pl.DataFrame(schema={"event_id": pl.UInt32, "piece": pl.String})
-    )
-    api = kind.is_in(HOST_API)
-    waiting = pl.col("piece").str.starts_with(WAITING)
-    return events.join(pieces, on="event_id", how="left", maintain_order="left").with_columns(
-        group=pl.when(kind == "python")
-        .then("python_group")
-        .when(api & waiting)
-        .then(pl.lit(WAITING))
-        .when(api)
-        .then(pl.col("piece").replace_strict(_API_GROUPS, default="other API call"))
-        .when((kind == "op") & matching(events["name"], ALLOCATES))
-        .then(pl.lit("allocator"))
-        .otherwise(kind.cast(pl.String).replace_strict(OTHERS, default=USER)),
-        module=pl.when(kind == "python").then(frame.field("module")),
-        function=pl.coalesce(
-            pl.when(kind == "python").then(frame.field("function")),
-            name.str.replace_all(_ADDRESS, ""),
-        ),
-    )
-
-
-def _charged(events: pl.DataFrame, costs: EventCosts | None) -> pl.DataFrame:
-    # What is left of each own time when the cost of recording is taken off.
+def without_costs(trace: Trace, costs: EventCosts | None) -> pl.DataFrame:
+    """Name the host events of calls; `left_ns` is each own time without the cost of recording."""
+    events = named(trace, _events(trace))
     if costs is None or costs.frame_ns is None:
         return events.with_columns(left_ns=pl.lit(None, pl.Float64))
-    kind = pl.col("kind")
+    kind, group = pl.col("kind"), pl.col("group")
     cost = (
         pl.when(kind == "python")
         .then(costs.frame_ns)
@@ -183,10 +136,12 @@ def _charged(events: pl.DataFrame, costs: EventCosts | None) -> pl.DataFrame:
         .then(costs.range_ns)
         .when(kind == "op")
         .then(costs.operator_ns)
-        .when(pl.col("group") == "launch call")
+        .when(group == LAUNCHING)
         .then(costs.launch_ns)
-        .when(pl.col("group") == WAITING)
+        .when(group == WAITING)
         .then(costs.wait_ns)
+        .when(kind.is_in(HOST_API) & matching(events["name"], COPY_OR_FILL))
+        .then(costs.copy_ns)
         .otherwise(0.0)
     )
     events = events.with_columns(cost_ns=cost)
@@ -194,9 +149,41 @@ def _charged(events: pl.DataFrame, costs: EventCosts | None) -> pl.DataFrame:
     own = pl.col("own_ns")
     left = own - (pl.col("cost_ns") + pl.col("inside_ns").fill_null(0)) / 2
     return events.join(inside, on="event_id", how="left", maintain_order="left").with_columns(
-        left_ns=pl.when(pl.col("group") == WAITING)
+        left_ns=pl.when(group == PROFILER)
+        .then(0.0)
+        .when(group == WAITING)
         .then(own.cast(pl.Float64))
         .otherwise(pl.max_horizontal(FLOOR * own, left))
+    )
+
+
+def _as_profiled(stacked: pl.DataFrame, profiled: pl.DataFrame) -> pl.DataFrame:
+    # Stacks make Python slower than their calibration says; how much of a call is Python, operators
+    # and each kind of API call is better known from the profile.
+    kind = pl.col("kind")
+    sort = (
+        pl.when(kind == "op")
+        .then(pl.lit("op"))
+        .when(kind.is_in(HOST_API))
+        .then("group")
+        .otherwise(pl.lit("python"))
+    )
+    key = ["case", "route", "sort"]
+    a_call = pl.col("left_ns").sum() / pl.col("calls").first()
+    stacked = stacked.with_columns(sort=sort)
+    sums = [
+        events.group_by(key).agg(a_call.alias(name))
+        for events, name in ((stacked, "stacked"), (profiled.with_columns(sort=sort), "profiled"))
+    ]
+    ratios = sums[0].join(sums[1], on=key, nulls_equal=True)
+    ratio = pl.col("profiled") / pl.col("stacked")
+    ratios = ratios.select(*key, ratio=pl.when(ratio.is_finite() & (ratio > 0)).then(ratio))
+    return stacked.join(
+        ratios, on=key, how="left", nulls_equal=True, maintain_order="left"
+    ).with_columns(
+        left_ns=pl.when(pl.col("sort") == WAITING)
+        .then("left_ns")
+        .otherwise(pl.col("left_ns") * pl.col("ratio").fill_null(1))
     )
 
 

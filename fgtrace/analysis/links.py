@@ -20,7 +20,7 @@ _LAUNCH = (
     r"|(cuda|hip|cu)GraphLaunch)"
 )
 _NO_LAUNCH = r"^(cudaLaunchHostFunc|cuLaunchHostFunc|__hipPushCallConfiguration)"
-_COPY_OR_FILL = r"(?i)mem(cpy|set)"
+COPY_OR_FILL = r"(?i)mem(cpy|set)"
 
 _KEY = pl.col("part").cast(pl.Int128) * 2**64 + pl.col("correlation")
 """Part and correlation as one number: it is looked up ten times as fast as the two of them."""
@@ -41,7 +41,7 @@ def launches(trace: Trace) -> pl.DataFrame:
     api, work = trace.api_calls, trace.device_work
     name = api["name"]
     owns_kernel = _owns(api, work.filter(pl.col("kind") == "kernel"))
-    starts = matching(name, _LAUNCH) | (owns_kernel & ~matching(name, _COPY_OR_FILL))
+    starts = matching(name, _LAUNCH) | (owns_kernel & ~matching(name, COPY_OR_FILL))
     return outermost(
         api.with_columns(owns_device_work=_owns(api, work)).filter(
             starts & ~matching(name, _NO_LAUNCH)

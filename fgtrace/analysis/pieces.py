@@ -49,7 +49,7 @@ PIECES = pl.Schema(
 QUEUE_FULL = 1000
 """Pieces of work in a device's queue from which on a launch may have to wait: CUDA takes 1,024."""
 
-_API_PIECES = {
+API_PIECES = {
     "allocate": r"(?i)malloc|free(async|array|host)?(_v\d+)?$|mem(pool|alloc|create|map|unmap|"
     r"release|addressreserve|addressfree|hostalloc|hostregister|hostunregister)",
     "module load or compile": r"(?i)module(load|unload|get)|library(load|unload|get)|funcload|"
@@ -157,7 +157,7 @@ def _in_api(trace: Trace, api: pl.DataFrame) -> pl.DataFrame:
     )
     others = calls.join(pl.concat([waited, launched]), on="event_id", how="anti")
     piece = pl.lit("other runtime API", PIECE)
-    for name, pattern in reversed(_API_PIECES.items()):
+    for name, pattern in reversed(API_PIECES.items()):
         piece = (
             pl.when(matching(others["name"], pattern)).then(pl.lit(name, PIECE)).otherwise(piece)
         )

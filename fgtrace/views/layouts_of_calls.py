@@ -199,19 +199,21 @@ HOST = Layout(
     title="The host's time in a call",
     names=("case", "route", "group", "module", "function"),
     shown=(
-        Shown("case", ("case",), named, drop=2, optional=True),
+        Shown("case", ("case",), named, drop=3, optional=True),
         Shown("route", ("route",), named, drop=1, optional=True),
         Shown("group", ("group",), named),
         Shown("scaled", ("scaled_ns",), units.duration, optional=True),
         Shown("with stacks", ("recorded_ns",), units.duration),
-        Shown("share", ("share",), units.share),
-        Shown("count", ("count",), units.count, drop=3),
+        Shown("share", ("share",), units.share, drop=2),
+        Shown("count", ("count",), units.count, drop=4),
         Shown("function", ("function",), named),
         Shown("module", ("module",), named),
     ),
     footnotes=(
-        "Own times a call, under a profiler that records every Python call: it makes Python many "
-        "times as slow. Scaled: without that, by a model, so that the whole is the unstacked call.",
+        "Own times a call, with stacks under a profiler that records every Python call: it makes "
+        "Python many times as slow. The share is of that.",
+        "Scaled to the call without a profiler, whose time the stopwatch tells: a model, not a "
+        "measurement.",
     ),
     empty="no Python stacks were recorded: fgtrace collect records them, and torch.profiler does "
     "with with_stack=True",

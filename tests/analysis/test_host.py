@@ -2,49 +2,22 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import fgtrace
-from fgtrace.analysis.groups import GROUPS, USER
-from fgtrace.analysis.host import HOST, host_by_group_report, host_report
+from fgtrace.analysis.calls import select_calls
+from fgtrace.analysis.groups import USER
+from fgtrace.analysis.host import HOST, host_by_group_report, host_report, without_costs
 from fgtrace.analysis.matrix import call_times
+from fgtrace.analysis.overhead import event_costs
 from fgtrace.opening import open_trace
 
 SAMPLE = Path(__file__).parents[2] / "samples/factorial.fgtrace"
 
-NAMES = {
-    "profiler": ("torch/autograd/profiler.py(826): __enter__", "my/profiler.py(1): f"),
-    "triton: key": ("triton/runtime/jit.py(690): compute_cache_key", "my/jit.py(1): compute_key"),
-    "triton: bind": ("triton/runtime/jit.py(370): <lambda>", "my/jit.py(370): <lambda>"),
-    "triton: launch": ("triton/runtime/jit.py(695): run", "my/runtime/jit.py(695): run"),
-    "triton: interpreter": ("triton/runtime/interpreter.py(9): f", "my/interpreter.py(9): f"),
-    "triton: other": ("/x/triton/runtime/cache.py(9): get", "my_triton/cache.py(9): get"),
-    "flaggems": ("/x/flag_gems/utils/libentry.py(659): run", "my_flag_gems/libentry.py(6): run"),
-    "bundled kernels": ("fgtrace_kernels/launch.py(9): launch", "my_kernels/launch.py(9): f"),
-    "allocator": ("<built-in method empty of type object at 0x7f>", "my/memory.py(1): empty"),
-    "dispatcher": ("torch/_ops.py(946): __call__", "my/_ops.py(946): __call__"),
-    "torch Python": ("torch/nn/modules/module.py(1783): _call_impl", "my_torch/nn.py(1): f"),
-}
-
-
-def groups(opened):
-    return dict(host_report(opened).select("function", "group").rows())
-
 
 def stacked(trace, name, start, dur):
     return trace.event("python_function", name, start, dur)
-
-
-def test_every_group_has_an_example_a_near_miss_and_a_source():
-    assert set(NAMES) == {group.name for group in GROUPS}
-    assert all(group.source for group in GROUPS)
-
-
-@pytest.mark.parametrize("group", NAMES)
-def test_a_frame_is_in_its_group_and_one_with_a_like_name_is_not(trace, group):
-    name, near = NAMES[group]
-    stacked(stacked(trace, name, 0, 10), near, 20, 10)
-    rows = host_report(open_trace(trace.write()))
-    assert sorted(rows["group"]) == sorted([group, USER])
 
 
 def test_the_rows_of_calls_add_up_to_them(trace):
@@ -106,6 +79,56 @@ def test_scaled_rows_add_up_to_the_call_by_the_stopwatch(sample):
 def test_waits_are_not_scaled(sample):
     waits = host_report(sample).filter(group="waiting")
     assert waits["scaled_ns"].equals(waits["recorded_ns"])
+
+
+def test_of_the_profilers_own_nothing_is_left_in_an_unprofiled_call(sample):
+    own = host_report(sample).filter(group="profiler")
+    assert own["recorded_ns"].sum() > 0
+    assert own["scaled_ns"].sum() == 0
+
+
+def test_python_and_operators_share_a_call_as_in_the_profile_without_its_cost(sample):
+    rows = host_report(sample).filter(route="triton")
+    left = without_costs(sample, event_costs(sample)).filter(route="triton")
+    sums = dict(left.group_by(pl.col("kind").cast(pl.String)).agg(pl.col("left_ns").sum()).rows())
+    operators = rows["function"].str.starts_with("aten::")
+    api = rows["function"].str.contains("^(cuda|cu[A-Z])")
+    scaled = rows["scaled_ns"]
+    found = scaled.filter(operators).sum() / scaled.filter(~operators & ~api).sum()
+    assert found == pytest.approx(sums["op"] / sums["range"], rel=0.01)
+
+
+def test_times_twice_as_long_double_every_time(trace, new_trace):
+    told = []
+    for builder, by in ((trace, 1), (new_trace(), 2)):
+        builder.range("call", 0, 50_000 * by)
+        stacked(builder, "mine.py(1): f", 1000 * by, 40_000 * by)
+        builder.op("aten::add", 5000 * by, 9000 * by)
+        told.append(host_report(open_trace(builder.write())))
+    times = pl.col("total_ns", "recorded_ns")
+    assert told[1].equals(told[0].with_columns(times * 2))
+
+
+HOST_WORK = st.sampled_from(
+    [
+        ("op", "aten::add"),
+        ("op", "aten::empty"),
+        ("runtime", "cudaMalloc"),
+        ("range", "r"),
+        ("python", "a.py(1): f"),
+        ("python", "typing.py(2): g"),
+        ("python", "torch/autograd/profiler.py(3): __exit__"),
+        ("python", "<built-in function len>"),
+    ]
+)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.one_of(HOST_WORK, st.none()), max_size=24))
+def test_rows_of_any_call_add_up_to_it(made, walk, moves):
+    events = walk([("range", "call"), ("python", "a.py(1): main"), *moves])
+    rows = host_report(select_calls(made(events), ranges="^call$"))
+    assert rows["total_ns"].sum() == sum(row[4] for row in events if row[1] == "call")
 
 
 def test_groups_are_told_at_a_glance(sample):
