@@ -205,8 +205,8 @@ def _costliest(trace: Trace) -> dict[tuple[str | None, str | None], str]:
     for rows in python.partition_by("case", "route"):
         top = rows.sort("total_ns", "function", descending=[True, False]).row(0, named=True)
         told[top["case"], top["route"]] = (
-            f" (most of it in {top['function']} of {top['module']}, {share(top['share'])} of a "
-            "call with stacks)"
+            f", of whose functions {top['function']} in {top['module']} takes longest "
+            f"({share(top['share'])} of a call with stacks)"
         )
     return told
 
