@@ -7,10 +7,9 @@ import polars as pl
 from fgtrace.analysis.calls import call_work
 from fgtrace.analysis.intervals import union_length
 from fgtrace.analysis.marks import device_phases
-from fgtrace.analysis.matrix import LEVEL
 from fgtrace.analysis.pieces import OTHER, host_pieces
 from fgtrace.analysis.rules import RULES, Rule
-from fgtrace.analysis.spread import spread
+from fgtrace.analysis.spread import spreads
 from fgtrace.frames.trace import Trace
 
 SIDES = ("host", "host, other threads", "device")
@@ -45,19 +44,34 @@ def breakdown_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.Dat
         call_id="range_event_id",
         calls=pl.len().over("case", "route"),
     )
-    columns = ["call_id", "side", "phase", "piece", "time_ns"]
+    place = ["side", "phase", "piece"]
+    of_call = ["call_id", *place]
+    columns = [*of_call, "time_ns"]
     of_calls = (
         pl.concat([_host(trace, rules).select(columns), _device(trace, rules).select(columns)])
-        .group_by(columns[:-1])
+        .group_by(of_call)
         .agg(pl.col("time_ns").sum())
-        .join(kept, on="call_id")
     )
-    key = ["case", "route", "side", "phase", "piece"]
-    rows = of_calls.group_by(key).agg(pl.col("calls").first(), total_ns=pl.col("time_ns").sum())
-    spreads = [_spread(of_calls, kept, row, key) for row in rows.iter_rows(named=True)]
+    row = ["case", "route", *place]
+    # A row has a time of each call: of one without the piece, 0.
+    times = (
+        of_calls.join(kept, on="call_id")
+        .select(row)
+        .unique()
+        .join(kept, on=["case", "route"], nulls_equal=True)
+        .join(of_calls, on=of_call, how="left", nulls_equal=True)
+        .with_columns(pl.col("time_ns").fill_null(0))
+        .sort("call_id")
+    )
     side = pl.col("total_ns").sum().over("case", "route", "side")
     return (
-        rows.with_columns(pl.DataFrame(spreads, schema=_SPREAD))
+        times.group_by(row)
+        .agg(pl.col("calls").first(), total_ns=pl.col("time_ns").sum())
+        .join(
+            spreads(times, row, "time_ns", ("median_ns", "interval_low_ns", "interval_high_ns")),
+            on=row,
+            nulls_equal=True,
+        )
         .with_columns(share=pl.col("total_ns") / side)
         .sort(
             "case",
@@ -72,9 +86,6 @@ def breakdown_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.Dat
         .select(BREAKDOWN.names())
         .cast(BREAKDOWN)
     )
-
-
-_SPREAD = {"median_ns": pl.Int64, "interval_low_ns": pl.Int64, "interval_high_ns": pl.Int64}
 
 
 def _host(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
@@ -113,21 +124,3 @@ def _device(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
     ]
     columns = ["call_id", "phase", "piece", "time_ns"]
     return pl.concat([parts.select(columns), *rows]).with_columns(side=pl.lit(SIDES[2]))
-
-
-def _spread(
-    of_calls: pl.DataFrame, kept: pl.DataFrame, row: dict[str, object], key: list[str]
-) -> dict[str, int | None]:
-    same = pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in key)
-    calls = kept.filter(
-        pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in key[:2])
-    )
-    times = calls.join(of_calls.filter(same).select("call_id", "time_ns"), on="call_id", how="left")
-    generations = (
-        times.sort("call_id")
-        .with_columns(pl.col("time_ns").fill_null(0))
-        .partition_by("generation", maintain_order=True)
-    )
-    found = spread([calls["time_ns"].to_list() for calls in generations], LEVEL)
-    ends = (found.value, found.low, found.high) if found else (None, None, None)
-    return dict(zip(_SPREAD, (None if end is None else round(end) for end in ends), strict=True))

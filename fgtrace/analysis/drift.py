@@ -6,6 +6,7 @@ from statistics import median
 
 import polars as pl
 
+from fgtrace.analysis.stopwatch import batches, undisturbed
 from fgtrace.frames.notes import Note
 
 BLOCKS = 20
@@ -18,7 +19,6 @@ CHANGE = 1.1
 
 _EDGE = 5
 _SERIES = ("case", "route", "variant")
-_PROCESSES = ("case", "route", "generation", "process")
 
 
 def speed_notes(samples: pl.DataFrame) -> list[Note]:
@@ -31,26 +31,19 @@ def speed_notes(samples: pl.DataFrame) -> list[Note]:
     recordings of 200 batches, and in fewer of longer ones. What passes again is not told, nor is a
     change near either end.
     """
-    plain = (pl.col("profiler") == "none").all().over(_PROCESSES[1:])
-    timed = (
-        samples.filter(plain, pl.col("mode") == "throughput")
-        .with_columns(call_ns=pl.col("wall_ns") / pl.col("calls"))
-        .with_columns(
-            relative=pl.col("call_ns") / pl.col("call_ns").median().over("generation", *_SERIES)
-        )
-        .sort("generation", "turn")
-    )
+    usual = pl.col("call_ns").median().over("generation", *_SERIES)
+    timed = undisturbed(batches(samples)).with_columns(relative=pl.col("call_ns") / usual)
     notes = []
-    for batches in timed.partition_by("generation", maintain_order=True):
-        if batches.height >= BLOCKS * FEWEST_A_BLOCK:
-            notes += _of_generation(batches)
+    for taken in timed.partition_by("generation", maintain_order=True):
+        if taken.height >= BLOCKS * FEWEST_A_BLOCK:
+            notes += _of_generation(taken)
     return notes
 
 
-def _of_generation(batches: pl.DataFrame) -> list[Note]:
+def _of_generation(taken: pl.DataFrame) -> list[Note]:
     place = pl.int_range(pl.len()) * BLOCKS // pl.len()
     blocks = (
-        batches.group_by(block=place, maintain_order=True)
+        taken.group_by(block=place, maintain_order=True)
         .agg(pl.col("relative").median())["relative"]
         .to_list()
     )
@@ -62,17 +55,17 @@ def _of_generation(batches: pl.DataFrame) -> list[Note]:
     third = BLOCKS // 3
     if splits:
         split = max(splits, key=lambda split: _ratio(blocks[:split], blocks[split:]))
-        before, after = _call(batches, 0, split), _call(batches, split, BLOCKS)
+        before, after = _call(taken, 0, split), _call(taken, split, BLOCKS)
         message = f"the same call took {before} and then {after} us, from batch "
-        message += f"{split * batches.height // BLOCKS + 1} of {batches.height} on"
+        message += f"{split * taken.height // BLOCKS + 1} of {taken.height} on"
         kind = "host-speed-jump"
     elif _apart(blocks[:third], blocks[-third:]):
-        first, last = _call(batches, 0, third), _call(batches, BLOCKS - third, BLOCKS)
+        first, last = _call(taken, 0, third), _call(taken, BLOCKS - third, BLOCKS)
         message = f"the same call took {first} us at first and {last} us at the end"
         kind = "host-speed-drift"
     else:
         return []
-    generation = batches["generation"][0]
+    generation = taken["generation"][0]
     return [Note("info", kind, 1, f"the host's speed changed: {message} (generation {generation})")]
 
 
@@ -86,12 +79,10 @@ def _ratio(before: list[float], after: list[float]) -> float:
     return max(one, other) / min(one, other)
 
 
-def _call(batches: pl.DataFrame, first: int, last: int) -> str:
-    # What a call of the series with the most batches took in some blocks, in microseconds.
+def _call(taken: pl.DataFrame, first: int, last: int) -> str:
+    # What a call of the series with the most taken took in some blocks, in microseconds.
     place = pl.int_range(pl.len()) * BLOCKS // pl.len()
-    series = (
-        batches.group_by(_SERIES, maintain_order=True).len().sort("len", descending=True).head(1)
-    )
-    of_blocks = batches.filter(place.is_between(first, last - 1))
+    series = taken.group_by(_SERIES, maintain_order=True).len().sort("len", descending=True).head(1)
+    of_blocks = taken.filter(place.is_between(first, last - 1))
     calls = of_blocks.join(series, on=_SERIES, nulls_equal=True)["call_ns"]
     return f"{(calls.median() or 0) / 1000:.1f}"  # type: ignore[operator]

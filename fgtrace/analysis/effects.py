@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import polars as pl
 
-from fgtrace.analysis.spread import Spread, spread
+from fgtrace.analysis.spread import spreads
+from fgtrace.analysis.stopwatch import batches, undisturbed
 from fgtrace.frames.trace import Trace
-
-LEVEL = 0.95
 
 EFFECTS = pl.Schema(
     {
@@ -27,7 +27,7 @@ EFFECTS = pl.Schema(
     }
 )
 
-_PROCESS = ("case", "route", "generation", "process")
+_EFFECT = ("case", "route", "kind", "part", "given")
 
 
 def effects_report(trace: Trace) -> pl.DataFrame:
@@ -37,11 +37,43 @@ def effects_report(trace: Trace) -> pl.DataFrame:
     they share the host's mood; over the rounds the median counts. A simple effect is that of a part
     given the state of the others, a main effect the mean over all their states, an interaction how
     much the simple effect of one part grows when the other is on: the plain difference, not half of
-    it as in Yates' notation. Intervals come from resampling
-    generations, then blocks of rounds.
+    it as in Yates' notation. Intervals come from resampling generations, then blocks of rounds.
     """
-    rows: list[dict[str, object]] = []
-    rounds = _rounds(trace)
+    differences = pl.concat([_NO_DIFFERENCES, *_differences(_rounds(trace))])
+    counts = differences.group_by(_EFFECT, maintain_order=True).agg(
+        rounds=pl.len(), generations=pl.col("generation").n_unique()
+    )
+    names = ("effect_ns", "interval_low_ns", "interval_high_ns")
+    found = spreads(differences, _EFFECT, "difference_ns", names)
+    return (
+        counts.join(found, on=_EFFECT, nulls_equal=True, maintain_order="left")
+        .select(EFFECTS.names())
+        .cast(EFFECTS)
+    )
+
+
+def _rounds(trace: Trace) -> pl.DataFrame:
+    # The n-th batch of each variant is of the n-th round.
+    process = ("case", "route", "generation", "process")
+    return (
+        undisturbed(batches(trace.samples))
+        .drop_nulls("variant")
+        .with_columns(round=pl.int_range(pl.len()).over(*process, "variant"))
+        .sort("case", "route", "generation", "round", nulls_last=True)
+    )
+
+
+_NO_DIFFERENCES = pl.DataFrame(
+    schema={
+        **dict.fromkeys(_EFFECT, pl.String),
+        "generation": pl.UInt32,
+        "difference_ns": pl.Float64,
+    }
+)
+
+
+def _differences(rounds: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Take the differences within each round: a frame an effect."""
     for (case, route), of_route in rounds.partition_by(
         "case", "route", maintain_order=True, as_dict=True
     ).items():
@@ -54,38 +86,12 @@ def effects_report(trace: Trace) -> pl.DataFrame:
             "variant", index=["generation", "process", "round"], values="call_ns"
         ).drop_nulls()
         for kind, part, given, weights in _contrasts(states, parts):
-            effect = _effect(wide, weights)
-            if effect is None:
-                continue
-            rows.append(
-                {
-                    "case": case,
-                    "route": route,
-                    "kind": kind,
-                    "part": part,
-                    "given": given,
-                    "effect_ns": round(effect.value),
-                    "interval_low_ns": None if effect.low is None else round(effect.low),
-                    "interval_high_ns": None if effect.high is None else round(effect.high),
-                    "rounds": wide.height,
-                    "generations": wide["generation"].n_unique(),
-                }
+            effect = zip(_EFFECT, (case, route, kind, part, given), strict=True)
+            yield wide.select(
+                *(pl.lit(value, pl.String).alias(name) for name, value in effect),
+                "generation",
+                difference_ns=pl.sum_horizontal(pl.col(name) * by for name, by in weights.items()),
             )
-    return pl.DataFrame(rows, schema=EFFECTS)
-
-
-def _rounds(trace: Trace) -> pl.DataFrame:
-    # The n-th batch of each variant is of the n-th round.
-    plain = pl.col("profiler") == "none"
-    return (
-        trace.samples.filter(plain.all().over(_PROCESS[1:]))
-        .filter(pl.col("mode") == "throughput", pl.col("variant").is_not_null())
-        .sort("case", "route", "generation", "turn", nulls_last=True)
-        .with_columns(
-            call_ns=pl.col("wall_ns") / pl.col("calls"),
-            round=pl.int_range(pl.len()).over(*_PROCESS, "variant"),
-        )
-    )
 
 
 def _states(variant: str) -> dict[str, bool]:
@@ -132,11 +138,3 @@ def _contrasts(states: dict[str, dict[str, bool]], parts: list[str]) -> list[Con
         for one, other in combinations(parts, 2)
     ]
     return main + simple + pairs
-
-
-def _effect(wide: pl.DataFrame, weights: dict[str, float]) -> Spread | None:
-    differences = wide.sort("generation", "round").select(
-        "generation", value=pl.sum_horizontal(pl.col(name) * by for name, by in weights.items())
-    )
-    by_generation = differences.partition_by("generation", maintain_order=True)
-    return spread([rows["value"].to_list() for rows in by_generation], LEVEL)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from fgtrace.analysis.calls import calls_report
-from fgtrace.analysis.spread import Spread, spread
+from fgtrace.analysis.spread import spreads
+from fgtrace.analysis.stopwatch import batches, undisturbed
 from fgtrace.frames.trace import Trace
-
-LEVEL = 0.95
-"""The level of the intervals. One row is read at a time here; `diff`, which judges many rows at
-once, asks for more."""
 
 MATRIX = pl.Schema(
     {
@@ -38,7 +35,6 @@ MATRIX = pl.Schema(
 )
 
 _ROW = ("case", "route")
-_PROCESS = ("route", "generation", "process")
 
 
 def matrix_report(trace: Trace) -> pl.DataFrame:
@@ -50,19 +46,17 @@ def matrix_report(trace: Trace) -> pl.DataFrame:
     counts and device time are medians over the recorded calls.
     """
     timed = _timed(trace)
-    stopwatch = timed.filter(pl.col("plain").all().over(*_PROCESS))
-    throughput = stopwatch.filter(pl.col("mode") == "throughput")
-    latency = stopwatch.filter(pl.col("mode") == "latency")
+    throughput = undisturbed(timed)
     graph = timed.filter((pl.col("mode") == "graph") & pl.col("plain"))
     columns = [
         _results(trace.witnesses),
         throughput.group_by(_ROW).agg(
             generations=pl.col("generation").n_unique(), batches=pl.len()
         ),
-        _spreads(throughput, "call_wall", "throughput"),
-        _spreads(throughput, "call_enqueue", "enqueue"),
-        _spreads(latency, "call_wall", "latency"),
-        _spreads(graph, "call_wall", "graph"),
+        _spreads(throughput, "call_ns", "throughput"),
+        _spreads(throughput, "call_enqueue_ns", "enqueue"),
+        _spreads(undisturbed(timed, "latency"), "call_ns", "latency"),
+        _spreads(graph, "call_ns", "graph"),
         _overheads(timed),
         _device(calls_report(trace)),
     ]
@@ -76,9 +70,7 @@ def matrix_report(trace: Trace) -> pl.DataFrame:
 
 def call_times(trace: Trace) -> pl.DataFrame:
     """Report `case`, `route` and the `throughput` columns of the matrix alone."""
-    timed = _timed(trace)
-    stopwatch = timed.filter(pl.col("plain").all().over(*_PROCESS), pl.col("mode") == "throughput")
-    return _spreads(stopwatch, "call_wall", "throughput")
+    return _spreads(undisturbed(_timed(trace)), "call_ns", "throughput")
 
 
 def overhead_factors(trace: Trace) -> pl.DataFrame:
@@ -87,14 +79,9 @@ def overhead_factors(trace: Trace) -> pl.DataFrame:
 
 
 def _timed(trace: Trace) -> pl.DataFrame:
-    # The batches in their order. Of a factorial, the call with every part is the call.
+    # Of a factorial, the call with every part is the call.
     full = ~pl.col("variant").str.contains("=0").fill_null(False)
-    batches = trace.samples.filter(full).sort("generation", "turn")
-    return batches.with_columns(
-        call_wall=pl.col("wall_ns") / pl.col("calls"),
-        call_enqueue=pl.col("enqueue_ns") / pl.col("calls"),
-        plain=pl.col("profiler") == "none",
-    )
+    return batches(trace.samples.filter(full))
 
 
 def _results(witnesses: pl.DataFrame) -> pl.DataFrame:
@@ -109,26 +96,14 @@ def _results(witnesses: pl.DataFrame) -> pl.DataFrame:
 
 
 def _spreads(samples: pl.DataFrame, value: str, metric: str) -> pl.DataFrame:
-    generations = samples.group_by(*_ROW, "generation", maintain_order=True).agg(pl.col(value))
-    rows = generations.group_by(_ROW, maintain_order=True).agg(pl.col(value))
-    spreads = [spread(batches, LEVEL) for batches in rows[value].to_list()]
-    ends = {f"{metric}_ns": "value", f"{metric}_low_ns": "low", f"{metric}_high_ns": "high"}
-    return rows.select(_ROW).with_columns(
-        pl.Series(name, [_rounded(one, part) for one in spreads], pl.Int64)
-        for name, part in ends.items()
-    )
-
-
-def _rounded(one: Spread | None, part: str) -> int | None:
-    value: float | None = getattr(one, part, None)
-    return None if value is None else round(value)
+    return spreads(samples, _ROW, value, (f"{metric}_ns", f"{metric}_low_ns", f"{metric}_high_ns"))
 
 
 def _overheads(timed: pl.DataFrame) -> pl.DataFrame:
     plain = pl.col("plain") & (pl.col("mode") == "throughput")
     medians = timed.group_by(*_ROW, "generation", "process").agg(
-        profiled=pl.col("call_wall").filter(~pl.col("plain")).median(),
-        unprofiled=pl.col("call_wall").filter(plain).median(),
+        profiled=pl.col("call_ns").filter(~pl.col("plain")).median(),
+        unprofiled=pl.col("call_ns").filter(plain).median(),
     )
     ratio = pl.col("profiled") / pl.col("unprofiled")
     return medians.group_by(_ROW).agg(overhead_factor=ratio.median())

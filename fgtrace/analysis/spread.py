@@ -15,6 +15,11 @@ from itertools import chain
 from math import ceil, isqrt
 from statistics import median
 
+import polars as pl
+
+LEVEL = 0.95
+"""The level where one row is read at a time; `diff`, which judges many at once, asks for more."""
+
 RESAMPLES = 2000
 """At a level of 99 %, ten of them lie beyond each end."""
 
@@ -49,6 +54,26 @@ def spread(generations: Sequence[Sequence[float]], level: float) -> Spread | Non
     low, high = _quantile(medians, tail), _quantile(medians, 1 - tail)
     # With few batches the percentiles can lie to one side of the value that they belong to.
     return Spread(value, min(low, value), max(high, value))
+
+
+def spreads(
+    measured: pl.DataFrame, by: Sequence[str], value: str, names: tuple[str, str, str]
+) -> pl.DataFrame:
+    """Take the spread of each group at LEVEL, rounded: the columns of `by`, and three of Int64.
+
+    `measured` has `generation` too, and the values of each in the order in which they were taken.
+    `names` are those of the median and of the ends of its interval.
+    """
+    generations = measured.group_by(*by, "generation", maintain_order=True).agg(value)
+    groups = generations.group_by(by, maintain_order=True).agg(value)
+    found = [spread(values, LEVEL) for values in groups[value].to_list()]
+    columns = zip(names, ("value", "low", "high"), strict=True)
+    return groups.select(by).with_columns(
+        pl.Series(name, [getattr(one, end, None) for one in found], pl.Float64)
+        .round()
+        .cast(pl.Int64)
+        for name, end in columns
+    )
 
 
 def _resampled_medians(measured: list[list[float]], generator: random.Random) -> list[float]:

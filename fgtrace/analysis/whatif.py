@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from fgtrace.analysis.around import around_in
-from fgtrace.analysis.matrix import LEVEL, call_times
+from fgtrace.analysis.matrix import call_times
 from fgtrace.analysis.names import checked_pattern, matching
 from fgtrace.analysis.overhead import event_costs
 from fgtrace.analysis.pieces import host_pieces
 from fgtrace.analysis.replay import Replay, fitted, replay
 from fgtrace.analysis.rules import RULES, Rule
-from fgtrace.analysis.spread import spread
+from fgtrace.analysis.spread import LEVEL, spread
 from fgtrace.analysis.steps import Steps
 from fgtrace.errors import ExitCode, FgtraceError
 from fgtrace.frames.trace import Trace

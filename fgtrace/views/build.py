@@ -11,8 +11,8 @@ import polars as pl
 
 from fgtrace import units
 from fgtrace.analysis.summary import Summary
-from fgtrace.views.layout import Layout, named
-from fgtrace.views.layouts import LAYOUTS, LEVEL, MATRIX
+from fgtrace.views.layout import LEVEL, Layout, named
+from fgtrace.views.layouts import LAYOUTS, MATRIX
 from fgtrace.views.model import Answer, Column, Table
 from fgtrace.views.notices import Notices
 

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fgtrace import units
+from fgtrace.analysis import spread
 from fgtrace.views.model import Column
+
+LEVEL = units.level(spread.LEVEL)
+"""The level of the intervals, as a column's title."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fgtrace import units
-from fgtrace.analysis import matrix
-from fgtrace.views.layout import Layout, Shown, indented, named
+from fgtrace.views.layout import LEVEL, Layout, Shown, indented, named
 from fgtrace.views.layouts_of_calls import (
     ATTRIBUTION,
     BREAKDOWN,
@@ -165,9 +164,6 @@ TREE = Layout(
     footnotes=("Totals, device time and kernels are with what is inside; self is without.",),
     empty="nothing was recorded on the host",
 )
-
-LEVEL = units.level(matrix.LEVEL)
-"""The level of the intervals, as a column's title."""
 
 MATRIX = Layout(
     title="Routes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fgtrace import units
-from fgtrace.views.layout import Layout, Shown, named
+from fgtrace.views.layout import LEVEL, Layout, Shown, named
 
 
 def _yes_no(value: bool | None) -> str:
@@ -113,7 +113,7 @@ BREAKDOWN = Layout(
         Shown("phase", ("phase",), named),
         Shown("piece", ("piece",), named),
         Shown("median", ("median_ns",), units.duration),
-        Shown("95 %", _ENDS, units.interval, drop=1),
+        Shown(LEVEL, _ENDS, units.interval, drop=1),
         Shown("share", ("share",), units.share),
         Shown("total", ("total_ns",), units.duration, drop=2),
         Shown("calls", ("calls",), units.count, drop=3),
@@ -161,7 +161,7 @@ ATTRIBUTION = Layout(
         Shown("predicted", ("predicted_ns",), units.duration),
         Shown("from to", ("predicted_low_ns", "predicted_high_ns"), units.interval, drop=1),
         Shown("measured", ("measured_ns",), units.duration, optional=True),
-        Shown("95 %", _ENDS, units.interval, drop=2, optional=True),
+        Shown(LEVEL, _ENDS, units.interval, drop=2, optional=True),
         Shown("agrees", ("agrees",), _yes_no, optional=True),
     ),
     footnotes=(
@@ -182,7 +182,7 @@ EFFECTS = Layout(
         Shown("part", ("part",), named),
         Shown("given", ("given",), named, drop=1),
         Shown("time", ("effect_ns",), units.duration),
-        Shown("95 %", _ENDS, units.interval),
+        Shown(LEVEL, _ENDS, units.interval),
         Shown("rounds", ("rounds",), units.count, drop=2),
         Shown("generations", ("generations",), units.count, drop=3),
     ),
