@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from fgtrace.analysis.calls import call_work
 from fgtrace.analysis.intervals import union_length
-from fgtrace.analysis.marks import device_phases
-from fgtrace.analysis.pieces import OTHER, host_pieces
+from fgtrace.analysis.phases import call_work_phases
+from fgtrace.analysis.pieces import host_pieces
 from fgtrace.analysis.rules import RULES, Rule
 from fgtrace.analysis.spread import spreads
 from fgtrace.frames.trace import Trace
@@ -96,14 +95,12 @@ def _host(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
 
 
 def _device(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
-    phases = device_phases(trace, rules).select("phase", event_id="device_event_id")
     times = trace.device_work.select("event_id", "start_ns")
     work = (
-        call_work(trace)
+        call_work_phases(trace, rules)
         .join(times, on="event_id")
         .drop_nulls(["start_ns", "dur_ns"])
-        .join(phases, on="event_id", how="left")
-        .with_columns(pl.col("phase").fill_null(OTHER), pl.col("kind").cast(pl.String))
+        .with_columns(pl.col("kind").cast(pl.String))
     )
     parts = work.group_by("call_id", "phase", piece="kind").agg(time_ns=pl.col("dur_ns").sum())
     end = pl.col("start_ns") + pl.col("dur_ns")

@@ -51,10 +51,11 @@ def phases_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.DataFr
     what the host does, so that the host times of a call's phases add up to the call.
     """
     marks = phase_marks(trace, rules)
+    work = call_work_phases(trace, rules).group_by("call_id", "phase").agg(counts())
     calls = trace.calls.select("part", "case", "route", "left_out", call_id="range_event_id")
     rows = (
         _host_times(trace, rules)
-        .join(_device_work(trace, rules), on=["call_id", "phase"], how="full", coalesce=True)
+        .join(work, on=["call_id", "phase"], how="full", coalesce=True)
         .join(calls, on="call_id")
         .with_columns(pl.col("host_time_ns", "waiting_ns").fill_null(0))
     )
@@ -99,6 +100,22 @@ def explained_report(trace: Trace, *, rules: tuple[Rule, ...] = RULES) -> pl.Dat
     )
 
 
+def call_work_phases(trace: Trace, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
+    """Add `phase` to the device work of calls, `call_work`.
+
+    Where nothing marks the launch of a kernel, it is `launch`, and so is what it launches.
+    """
+    kernel = pl.col("kind") == "kernel"
+    phases = device_phases(trace, rules).select("phase", event_id="device_event_id")
+    return (
+        call_work(trace)
+        .join(phases, on="event_id", how="left", maintain_order="left")
+        .with_columns(
+            pl.coalesce("phase", pl.when(kernel).then(pl.lit("launch")).otherwise(pl.lit(OTHER)))
+        )
+    )
+
+
 def _host_times(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
     starts = trace.host_events.select("event_id", "start_ns")
     waiting = pl.col("piece").cast(pl.String).str.starts_with("waiting")
@@ -113,21 +130,6 @@ def _host_times(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
             host_time_ns=pl.col("time_ns").sum(),
             waiting_ns=pl.col("time_ns").filter(waiting).sum(),
         )
-    )
-
-
-def _device_work(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
-    # Where nothing marks the launch, it is `launch`, and so is what it launches.
-    kernel = pl.col("kind") == "kernel"
-    phases = device_phases(trace, rules).select("phase", event_id="device_event_id")
-    return (
-        call_work(trace)
-        .join(phases, on="event_id", how="left")
-        .with_columns(
-            pl.coalesce("phase", pl.when(kernel).then(pl.lit("launch")).otherwise(pl.lit(OTHER)))
-        )
-        .group_by("call_id", "phase")
-        .agg(counts())
     )
 
 

@@ -34,6 +34,12 @@ def test_the_device_has_its_phases_and_the_gaps_between(trace):
     ]
 
 
+def test_a_kernel_that_nothing_marks_is_of_the_launch_on_both_sides(trace):
+    trace.range("call", 0, 50_000).kernel("a", 1000, 10_000, 5000)
+    rows = report(trace).filter(pl.col("piece").is_in(("launch call", "kernel")))
+    assert rows.select("side", "phase").rows() == [("host", "launch"), ("device", "launch")]
+
+
 def test_kernels_at_once_overlap_and_the_sum_is_still_the_span(trace):
     trace.range("call", 0, 50_000).kernel("a", 1000, 10_000, 5000).kernel("b", 5000, 12_000, 5000)
     rows = report(trace).filter(pl.col("side") == "device")
