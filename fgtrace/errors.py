@@ -29,12 +29,22 @@ class FgtraceError(Exception):
     """An error whose cause lies outside fgtrace.
 
     `message` is one line that says what and where, `hint` what to do about it, and `kind` a short
-    word that scripts can compare (`truncated`, `unknown-format`, `locked`, ...).
+    word that scripts can compare (`truncated`, `unknown-format`, `locked`, ...). The lines of
+    `excerpt` show the place in what was given.
     """
 
-    def __init__(self, message: str, *, hint: str, kind: str, exit_code: ExitCode) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str,
+        kind: str,
+        exit_code: ExitCode,
+        excerpt: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__("\n".join((message, *excerpt)))
         self.message = message
         self.hint = hint
         self.kind = kind
         self.exit_code = exit_code
+        self.excerpt = excerpt

@@ -65,6 +65,12 @@ def share(part: float | None) -> str:
     return "<0.1 %" if 0 < part < 0.0005 else f"{100 * part:.1f} %"
 
 
+def change(part: float) -> str:
+    """Show a change in percent, with its sign: `+5.1 %`."""
+    sign = "" if part == 0 else "+" if part > 0 else _MINUS
+    return f"{sign}{100 * abs(part):,.1f} %".replace(",", _THIN)
+
+
 def level(part: float) -> str:
     """Show the level of an interval: `95 %`."""
     return f"{100 * part:g} %"
@@ -92,8 +98,19 @@ def printable(text: str) -> str:
     return "".join(shown)
 
 
+def text_width(text: str) -> int:
+    """Count the terminal columns of `text`: wide characters take two, accents none."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
 def _scaled(number: int, units: tuple[tuple[str, int], ...]) -> tuple[str, str]:

@@ -116,7 +116,7 @@ def test_every_option_of_collect_and_the_recorder_is_the_same_and_documented() -
         "from fgtrace_collectors.registry import installed_registry;"
         "_parser(installed_registry()).parse_args()",
     )
-    only_here = {"--from", "--format"}
+    only_here = {"--from", "--fail-on", "--format"}
     only_there = {"--plan"}
     assert recorder - only_there == collect - only_here
     documented = (PROJECT / "docs" / "collect.md").read_text()

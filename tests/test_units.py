@@ -84,6 +84,21 @@ def test_factors_and_levels():
 
 
 @pytest.mark.parametrize(
+    ("text", "width"), [("核函数", 6), ("cafe\u0301", 4), ("ＡＢ", 4), ("µs …", 4), ("", 0)]
+)
+def test_width_is_what_a_terminal_draws(text, width):
+    assert units.text_width(text) == width
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [(0.0514, "+5.1 %"), (-0.5, "−50.0 %"), (0.0, "0.0 %"), (12.5, "+1\u202f250.0 %")],
+)
+def test_a_change_has_its_sign(part, text):
+    assert units.change(part) == text
+
+
+@pytest.mark.parametrize(
     ("name", "shown"),
     [
         ("void at::native::kernel<4, float>(int)", "void at::native::kernel<4, float>(int)"),

@@ -30,13 +30,15 @@ _COPYING = r"^aten::copy_$"
 _READING = r"^aten::(item|is_nonzero|_local_scalar_dense|equal|_to_copy|to|copy_)$"
 
 
-def phase_marks(trace: Trace, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame:
+def phase_marks(
+    trace: Trace, rules: tuple[Rule, ...] = RULES, *, explicit: bool = True
+) -> pl.DataFrame:
     """Find the host events of calls that have a phase: MARKS and INTERVAL, in order.
 
     Marks can lie inside each other; the innermost one around an event, or at it, counts. Inside an
-    explicit range rules say nothing.
+    explicit range rules say nothing; without `explicit` there are none.
     """
-    return trace.once(("marks", rules), lambda: _marks(trace, rules))
+    return trace.once(("marks", rules, explicit), lambda: _marks(trace, rules, explicit=explicit))
 
 
 def phases_of(marks: pl.DataFrame, host_events: pl.DataFrame) -> pl.DataFrame:
@@ -54,6 +56,25 @@ def device_phases(trace: Trace, rules: tuple[Rule, ...] = RULES) -> pl.DataFrame
     explicit range is around it, rules for kernels say which, by the other kernels of the launch.
     """
     return trace.once(("device phases", rules), lambda: _device_phases(trace, rules))
+
+
+def composites(trace: Trace, rules: tuple[Rule, ...] = RULES) -> dict[str, set[str]]:
+    """Find the explicit phases in whose device work rules see others too, and which these are."""
+    explicit = device_phases(trace, rules).filter(pl.col("rule") == RANGE)
+    links = trace.links.select("device_event_id", event_id="launch_event_id")
+    starters = trace.api_calls.join(links, on="event_id", how="semi", maintain_order="left")
+    ruled = phases_of(phase_marks(trace, rules, explicit=False), starters)
+    inside = (
+        explicit.select("device_event_id", whole="phase")
+        .join(links, on="device_event_id")
+        .join(ruled.select("event_id", "phase"), on="event_id")
+        .select("whole", "phase")
+        .unique()
+    )
+    found: dict[str, set[str]] = {}
+    for whole, part in inside.iter_rows():
+        found.setdefault(whole, {whole}).add(part)
+    return {whole: parts for whole, parts in found.items() if len(parts) > 1}
 
 
 def _device_phases(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
@@ -85,9 +106,9 @@ def _ranges(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _marks(trace: Trace, rules: tuple[Rule, ...]) -> pl.DataFrame:
+def _marks(trace: Trace, rules: tuple[Rule, ...], *, explicit: bool) -> pl.DataFrame:
     intervals = trace.host_events.select(INTERVAL)
-    ranges = _ranges(trace)
+    ranges = _ranges(trace) if explicit else MARKS.to_frame()
     found = [ranges]
     if not trace.calls.is_empty():
         asked = _Found.in_calls(trace)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 import polars as pl
+from msgspec import structs
 
 from fgtrace.frames.trace import Trace
 
 TRUNCATED = "truncated"
+
+_WORSE = ("ok", "ok-with-warnings", "partial")
 
 
 class Notice(msgspec.Struct, frozen=True):
@@ -52,6 +56,25 @@ def outcome_of(trace: Trace) -> Outcome:
         hint="the numbers are of what could be read; copy it again, or record it again",
     )
     return Outcome(outcome="partial", error=problem, warnings=warnings, notes=notes)
+
+
+def together(outcomes: Mapping[str, Outcome]) -> Outcome:
+    """Make one outcome, the worst, of several recordings', whose names begin their messages."""
+    worst = max((one.outcome for one in outcomes.values()), key=_WORSE.index)
+    return Outcome(
+        outcome=worst,
+        error=next((one.error for one in outcomes.values() if one.error is not None), None),
+        warnings=[
+            structs.replace(notice, message=f"{name}: {notice.message}")
+            for name, one in outcomes.items()
+            for notice in one.warnings
+        ],
+        notes=[
+            structs.replace(notice, message=f"{name}: {notice.message}")
+            for name, one in outcomes.items()
+            for notice in one.notes
+        ],
+    )
 
 
 def _notices(trace: Trace, level: str) -> list[Notice]:

@@ -197,6 +197,16 @@ GROUP = "fgtrace.rules"
 RANGE = "range"
 """In the place of a rule's name: an explicit range marks it."""
 
+PHASE_ORDER = (
+    "prefix_scan",
+    "length_readback",
+    "negative_check",
+    "expand",
+    "index_check",
+    "gather",
+)
+"""The order of these phases in a call; others come after them."""
+
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     rule: list[Rule] = []

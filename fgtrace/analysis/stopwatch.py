@@ -18,6 +18,11 @@ def batches(samples: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def full_variants(samples: pl.DataFrame) -> pl.DataFrame:
+    """Select the samples of whole calls: of a factorial, those with every part."""
+    return samples.filter(~pl.col("variant").str.contains("=0").fill_null(False))
+
+
 def undisturbed(timed: pl.DataFrame, mode: str = "throughput") -> pl.DataFrame:
     """Select the `batches` of a mode from processes that no profiler ever ran in."""
     plain = pl.col("plain").all().over("route", "generation", "process")

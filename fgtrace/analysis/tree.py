@@ -35,6 +35,11 @@ _BELOW = ("rows", "device_time_ns", "kernel_count")
 """What a path adds to its parent's."""
 
 
+def escaped(name: str) -> pl.Expr:
+    """Give a column of names as parts of a path."""
+    return pl.col(name).str.replace_all(r"(^| )(\\*>)", r"${1}\${2}")
+
+
 def tree_report(trace: Trace) -> pl.DataFrame:
     """Make a row for each path of names, below its parent, the longest total first.
 
@@ -122,7 +127,6 @@ def _added_up(levels: list[pl.DataFrame]) -> list[pl.DataFrame]:
 def _in_order(levels: list[pl.DataFrame], paths: pl.DataFrame) -> pl.DataFrame:
     # From the outermost level down: a path's place follows its parent's and the rows of the
     # siblings before it.
-    escaped = pl.col("name").str.replace_all(r"(^| )(\\*>)", r"${1}\${2}")
     above = pl.DataFrame(
         {"parent_path_id": [None], "parent_place": [-1], "parent_path": [None]},
         schema={"parent_path_id": pl.UInt32, "parent_place": pl.Int64, "parent_path": pl.String},
@@ -136,7 +140,9 @@ def _in_order(levels: list[pl.DataFrame], paths: pl.DataFrame) -> pl.DataFrame:
                 place=pl.col("parent_place")
                 + 1
                 + (pl.col("rows").cum_sum() - pl.col("rows")).over("parent_path_id"),
-                path=pl.concat_str("parent_path", escaped, separator=SEPARATOR, ignore_nulls=True),
+                path=pl.concat_str(
+                    "parent_path", escaped("name"), separator=SEPARATOR, ignore_nulls=True
+                ),
             )
         )
         above = placed.select(parent_path_id="path_id", parent_place="place", parent_path="path")

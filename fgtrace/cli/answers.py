@@ -22,9 +22,10 @@ def emit_answer(answer: Answer, beside: Notices, form: str, *, raw_names: bool =
     elif form == "csv":
         emit(data.csv_text(answer.header, answer.rows, raw_names=raw_names))
     elif form == "markdown":
-        emit(markdown.render(answer.table))
+        emit("\n".join(map(markdown.render, (*answer.above, answer.table))))
     else:
-        emit(tables.render(answer.table, terminal_width()))
+        width = terminal_width()
+        emit("\n".join(tables.render(table, width) for table in (*answer.above, answer.table)))
     if form in ("csv", "json"):
         tell(answer.cuts, "note")
     if form == "csv":

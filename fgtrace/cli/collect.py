@@ -52,6 +52,13 @@ TOLD = ("route-not-run", "reduced-parameters", "not-captured")
     metavar="RECORDING",
     help="make the run of what the one-file recorder wrote",
 )
+@click.option(
+    "--fail-on",
+    "gates",
+    multiple=True,
+    metavar="EXPR",
+    help="keep a gate in the run: what fails a later one in `fgtrace diff`",
+)
 @click.option("--force", is_flag=True, help="replace a run that exists")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN", help="the run")
 @click.option("--format", "form", type=FORMAT, default="table", help="table, json, csv or markdown")
@@ -60,6 +67,7 @@ def collect(
     ctx: click.Context,
     /,
     recording: Path | None,
+    gates: tuple[str, ...],
     output: Path | None,
     force: bool,
     form: str,
@@ -71,6 +79,7 @@ def collect(
     share a process. The default takes seconds and says `quick`; publish from --formal.
     """
     # Polars takes 0.2 s to import, and `--help` and completion need none of it.
+    from fgtrace.analysis.gate_language import parse
     from fgtrace.analysis.matrix import matrix_report
     from fgtrace.cli.answers import emit_answer
     from fgtrace.views import build
@@ -80,6 +89,7 @@ def collect(
     from fgtrace_collectors.recorder.place import placed
     from fgtrace_collectors.recorder.protocol import WRONG_RESULT
 
+    gates = tuple(str(parse(gate)) for gate in gates)
     with told_as_fgtrace_errors(), ending_like_interrupts(), Progress() as progress:
         if recording is not None:
             _refuse_beside_recording(ctx)
@@ -93,7 +103,7 @@ def collect(
             else:
                 made = unpacked(recording, place.work)
             place.new.mkdir()
-            trace = _make_run(made, place.new, target)
+            trace = _make_run(made, place.new, target, gates)
     target = _as_typed(place.target)
     beside = notices(trace)
     emit_answer(build.report_answer("matrix", matrix_report(trace), beside), beside, form)
@@ -134,15 +144,18 @@ def _record(work: Path, options: dict[str, Any], progress: Callable[[str], None]
     return folder
 
 
-def _make_run(recording: Path, folder: Path, target: Path) -> Trace:
+def _make_run(recording: Path, folder: Path, target: Path, gates: tuple[str, ...]) -> Trace:
+    from msgspec import structs
+
     from fgtrace.frames.store import save_run
     from fgtrace.joining import analysed
     from fgtrace_collectors.assemble import assemble
 
     found = assemble(recording, folder)
+    provenance = structs.replace(found.provenance, gates=gates)
     trace = analysed(
         found.profiles,
-        provenance=found.provenance,
+        provenance=provenance,
         samples=found.samples,
         witnesses=found.witnesses,
         calibration=found.calibration,
@@ -150,7 +163,7 @@ def _make_run(recording: Path, folder: Path, target: Path) -> Trace:
         source=target.name,
     )
     if found.stacks:
-        stacked = analysed(found.stacks, provenance=found.provenance, source=target.name)
+        stacked = analysed(found.stacks, provenance=provenance, source=target.name)
         trace = trace.having(stacks=stacked)
     save_run(trace, folder, name=target.name.removesuffix(SUFFIX))
     return trace
@@ -168,7 +181,7 @@ def _name(cases: tuple[str, ...]) -> str:
 
 
 def _refuse_beside_recording(ctx: click.Context) -> None:
-    allowed = {"recording", "output", "force", "form"}
+    allowed = {"recording", "gates", "output", "force", "form"}
     for param in ctx.command.params:
         source = ctx.get_parameter_source(param.name or "")
         if source == click.core.ParameterSource.COMMANDLINE and param.name not in allowed:

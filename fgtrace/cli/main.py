@@ -36,6 +36,7 @@ VERBS = {
         "fgtrace.cli.collect:collect", "Check, time and profile a case by several routes."
     ),
     "show": Verb("fgtrace.cli.show:show", "Print a report of a trace."),
+    "diff": Verb("fgtrace.cli.diff:diff", "Compare recordings: what changed, and is it real."),
     "cases": Verb("fgtrace.cli.cases:cases", "List the cases and the routes that can serve them."),
     "doctor": Verb("fgtrace.cli.doctor:doctor", "Say what can be recorded here, and what not."),
     "cache": Verb("fgtrace.cli.cache:cache", "List what is kept of traces, or remove it."),
@@ -139,9 +140,9 @@ def _run(arguments: list[str]) -> int:
 
 
 def _report(error: FgtraceError, arguments: Sequence[str]) -> ExitCode:
-    tell_error(error.message, error.hint)
+    tell_error(error.message, error.hint, error.excerpt)
     if "--format=json" in arguments or ("--format", "json") in pairwise(arguments):
-        about = {"kind": error.kind, "message": error.message, "hint": error.hint}
+        about = {"kind": error.kind, "message": str(error), "hint": error.hint}
         emit(json_text({"outcome": "error", "error": about}))
     return error.exit_code
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from fgtrace.errors import ExitCode, FgtraceError
@@ -34,9 +34,13 @@ def tell(lines: Iterable[str], level: str = "warning") -> None:
         _write(sys.stderr, f"fgtrace: {level}: {printable(line)}\n")
 
 
-def tell_error(message: str, hint: str) -> None:
-    """Write an error to stderr: a line that says what and where, and one with what to do."""
-    _write(sys.stderr, f"fgtrace: error: {printable(message)}\nhint: {printable(hint)}\n")
+def tell_error(message: str, hint: str, excerpt: Sequence[str] = ()) -> None:
+    """Write an error to stderr: a line that says what and where, and one with what to do.
+
+    Between them stand the lines of `excerpt`, if there are any.
+    """
+    lines = (f"fgtrace: error: {message}", *excerpt, f"hint: {hint}")
+    _write(sys.stderr, "".join(f"{printable(line)}\n" for line in lines))
 
 
 def discard(stream: TextIO | None) -> None:

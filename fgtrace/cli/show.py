@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ from typing import Any
 import click
 
 from fgtrace.cli.names import FORMAT, Names
-from fgtrace.cli.progress import Progress
-from fgtrace.errors import ExitCode, FgtraceError
-from fgtrace.units import printable
+from fgtrace.cli.recordings import end_like_ctrl_c, opened, pattern
+from fgtrace.errors import ExitCode
 
 REPORTS = {
     "summary": "fgtrace.analysis.summary:summarise",
@@ -56,20 +54,6 @@ TAKES = {
 _OPTIONS = {"rules": "--rules", "call_ns": "--call-time", "without": "--without"}
 
 
-def _pattern(
-    ctx: click.Context, param: click.Parameter, value: str | None
-) -> re.Pattern[str] | None:
-    try:
-        return None if value is None else re.compile(value)
-    except re.error as error:
-        raise FgtraceError(
-            f"--filter {value!r} is no regular expression: {error}",
-            hint=r"a backslash takes the meaning from a character: \(, \[, \*, \.",
-            kind="usage",
-            exit_code=ExitCode.USAGE,
-        ) from error
-
-
 def _own_options(report: str, given: dict[str, Any]) -> dict[str, Any]:
     """Give those of a report's own options that were given; refuse another report's."""
     chosen = {name: value for name, value in given.items() if value}
@@ -105,19 +89,6 @@ def _nanoseconds(ctx: click.Context, param: click.Parameter, value: str | None) 
     return float(found[1]) * {"ns": 1.0, "ms": 1e6, "s": 1e9}.get(found[2], 1e3)
 
 
-def reading(name: str, consumed: int, size: int) -> str:
-    """Say how far a file is read, in percent; in bytes where its size is not known."""
-    read = f"{100 * consumed / size:.0f} %" if size else f"{consumed / 1e6:.0f} MB"
-    return f"reading {printable(name)}: {read}"
-
-
-def _end_like_ctrl_c() -> None:
-    """Have temporary files removed when the process is asked to end."""
-    for request in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(request) == signal.SIG_DFL:  # not so under nohup
-            signal.signal(request, signal.default_int_handler)
-
-
 @click.command(
     epilog="Reports: summary (counts and times of the whole trace), findings (what it says, the "
     "largest saving first), calls (a row a call), phases (what a call's parts took), breakdown "
@@ -134,8 +105,8 @@ def _end_like_ctrl_c() -> None:
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="at most N rows")
 @click.option(
     "--filter",
-    "pattern",
-    callback=_pattern,
+    "filtered",
+    callback=pattern,
     metavar="RE",
     help="only rows in whose names the regular expression is found",
 )
@@ -177,7 +148,7 @@ def show(
     path: str,
     form: str,
     limit: int | None,
-    pattern: re.Pattern[str] | None,
+    filtered: re.Pattern[str] | None,
     by: str | None,
     explain: bool,
     ranges: str | None,
@@ -197,13 +168,9 @@ def show(
     """
     # Polars takes 0.2 s to import, and `--help` and completion need none of it.
     from fgtrace.cli.answers import emit_answer
-    from fgtrace.opening import open_trace
     from fgtrace.views import build
     from fgtrace.views.notices import notices
 
-    # Polars' handler would have a blocked read started again, and Ctrl-C wait for its end.
-    signal.siginterrupt(signal.SIGINT, True)
-    _end_like_ctrl_c()
     view, function = _variant(report, by, explain=explain)
     own = _own_options(report, {"rules": rules, "call_ns": call_ns, "without": without})
     if report in TAKES["rules"]:
@@ -212,15 +179,10 @@ def show(
         own["rules"] = installed_rules() if rules is None else read_rules(rules)
     if ranges is not None and operator is not None:
         raise click.UsageError("--range and --call: calls are one or the other")
-    if report == "summary" and (pattern or limit):
+    if report == "summary" and (filtered or limit):
         raise click.UsageError("the summary has no rows for --filter or --limit to choose from")
-    with Progress(after=0.5) as progress:
-        trace = open_trace(
-            path,
-            lambda *state: progress.show(reading(*state)),
-            cache=not no_cache,
-            raw_times=raw_times,
-        )
+    end_like_ctrl_c()
+    trace = opened(path, cache=not no_cache, raw_times=raw_times)
     if ranges is not None or operator is not None:
         from fgtrace.analysis.calls import select_calls
 
@@ -231,7 +193,7 @@ def show(
     if report == "summary":
         answer = build.summary_answer(result, trace.source, beside)
     else:
-        answer = build.report_answer(view, result, beside, pattern, limit)
+        answer = build.report_answer(view, result, beside, filtered, limit)
     emit_answer(answer, beside, form, raw_names=raw_names)
     if strict and answer.document["outcome"] == "partial":
         ctx.exit(ExitCode.UNREADABLE)

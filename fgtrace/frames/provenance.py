@@ -100,3 +100,5 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     environments: tuple[Environment, ...] = ()
     clocks: tuple[Clocks, ...] = ()
     host: Host | None = None
+    gates: tuple[str, ...] = ()
+    """What a later run must not do, compared with this one: expressions of `diff --fail-on`."""

@@ -19,11 +19,12 @@ def render(table: Table) -> str:
     lines = [f"**{inline(table.title)}**", ""]
     for banner in table.banners:
         lines += [f"> {inline(banner)}", ""]
-    lines += [
-        _row([inline(column.title) for column in table.columns]),
-        _row([":---" if column.align == "left" else "---:" for column in table.columns]),
-        *(_row([inline(text) for text in row]) for row in table.rows),
-    ]
+    if table.columns:
+        lines += [
+            _row([inline(column.title) for column in table.columns]),
+            _row([":---" if column.align == "left" else "---:" for column in table.columns]),
+            *(_row([inline(text) for text in row]) for row in table.rows),
+        ]
     for footnote in table.footnotes:
         lines += ["", inline(footnote)]
     return "\n".join(lines) + "\n"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import replace
 
+from fgtrace.units import text_width
 from fgtrace.views.model import Column, Table
 
 _GAP = "  "
@@ -28,9 +28,10 @@ def render(table: Table, width: int | None = None) -> str:
     if width is not None and _total(natural) > width:
         table = _dropped(table, width)
         widths = _fitted(table, _widths(table), width)
-    lines = [*_wrapped((table.title, *table.banners), width), ""]
-    lines += [_line([column.title for column in table.columns], table.columns, widths)]
-    lines += ["─" * min(_total(widths), width or _LONGEST_RULE)]
+    lines = _wrapped((table.title, *table.banners), width)
+    if table.columns:
+        lines += ["", _line([column.title for column in table.columns], table.columns, widths)]
+        lines += ["─" * min(_total(widths), width or _LONGEST_RULE)]
     for row in table.rows:
         lines += _row(row, table.columns, widths)
     if table.footnotes:
@@ -45,11 +46,6 @@ def _wrapped(texts: Iterable[str], width: int | None) -> list[str]:
     return [line for text in texts for line in textwrap.wrap(text, width)]
 
 
-def text_width(text: str) -> int:
-    """Count the terminal columns of `text`: wide characters take two, accents none."""
-    return len(text) if text.isascii() else sum(map(_character_width, text))
-
-
 def cut(text: str, width: int) -> str:
     """Shorten `text` to at most `width` columns by taking out its middle."""
     if text_width(text) <= width:
@@ -60,16 +56,10 @@ def cut(text: str, width: int) -> str:
     return head + _CUT + tail
 
 
-def _character_width(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
-
-
 def _prefix(text: str, width: int) -> str:
     used = 0
     for place, character in enumerate(text):
-        used += _character_width(character)
+        used += text_width(character)
         if used > width:
             return text[:place]
     return text

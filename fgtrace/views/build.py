@@ -30,7 +30,7 @@ def report_answer(
         empty = LAYOUTS[report].empty
         cuts = (f"No rows: {empty}.",) if empty else beside.why_empty()
     if pattern is not None:
-        frame = _filtered(frame, LAYOUTS[report].names, pattern)
+        frame = filtered(frame, LAYOUTS[report].names, pattern)
     if limit is not None and frame.height > limit:
         cuts = (f"{frame.height - limit} of {frame.height} rows are left out by --limit {limit}.",)
         frame = frame.head(limit)
@@ -68,6 +68,11 @@ def build_table(report: str, frame: pl.DataFrame, banners: Sequence[str] = ()) -
     layout = LAYOUTS[report]
     if layout is MATRIX:
         layout = _matrix_layout(frame)
+    return laid_out(layout, frame, banners)
+
+
+def laid_out(layout: Layout, frame: pl.DataFrame, banners: Sequence[str] = ()) -> Table:
+    """Make the table of a layout."""
     columns = []
     cells = []
     for shown in layout.shown:
@@ -111,9 +116,8 @@ def _metric(name: str, value: int | None) -> tuple[str, str]:
     return name.replace("_", " "), units.count(value)
 
 
-def _filtered(
-    frame: pl.DataFrame, names: tuple[str, ...], pattern: re.Pattern[str]
-) -> pl.DataFrame:
+def filtered(frame: pl.DataFrame, names: tuple[str, ...], pattern: re.Pattern[str]) -> pl.DataFrame:
+    """Select the rows in one of whose `names` the pattern is found."""
     found = [
         any(name is not None and pattern.search(name) for name in row)
         for row in frame.select(pl.col(names).cast(pl.String)).iter_rows()

@@ -45,3 +45,5 @@ class Answer:
     rows: tuple[tuple[Any, ...], ...]
     cuts: tuple[str, ...] = ()
     """What is missing from the rows, and why."""
+    above: tuple[Table, ...] = ()
+    """Tables that are read before the table, and are beside the rows in a document."""

@@ -14,6 +14,7 @@ import pytest
 from fgtrace import __version__
 from fgtrace.cli import main
 from fgtrace.cli.show import REPORTS
+from fgtrace.errors import ExitCode, FgtraceError
 
 VERBS = ("collect", "show", "cases", "doctor", "cache", "recorder")
 FULL = Path("/dev/full")
@@ -165,6 +166,20 @@ def test_a_defect_is_one_line_that_says_so_and_how_to_see_where(run_verb):
         "hint: this is a defect of fgtrace; FGTRACE_TRACEBACK=1 shows where, for a report of it\n"
     )
     assert json.loads(out)["error"]["kind"] == "internal"
+
+
+def test_an_error_shows_its_place_between_the_message_and_the_hint(run_verb):
+    error = FgtraceError(
+        "not\nso",
+        hint="so",
+        kind="usage",
+        exit_code=ExitCode.USAGE,
+        excerpt=("  a\x1bb", "       ^"),
+    )
+    code, out, err = run_verb(failing(error), "--format", "json")
+    assert code == 2
+    assert err == "fgtrace: error: not\\nso\n  a\\x1bb\n       ^\nhint: so\n"
+    assert json.loads(out)["error"]["message"] == "not\nso\n  a\x1bb\n       ^"
 
 
 def test_the_traceback_of_a_defect_is_shown_when_asked_for(run_verb, monkeypatch):

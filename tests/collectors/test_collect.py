@@ -168,6 +168,26 @@ def test_without_a_profiler_there_are_times_and_no_counts(fgtrace) -> None:
     assert row["overhead_factor"] is None
 
 
+def test_gates_are_kept_in_the_run_and_read_before_anything_runs(fgtrace, tmp_path: Path) -> None:
+    asked = (*KNOWN, *SMALL, "--route", "aten", "--profiler", "none", "-o", "a.fgtrace")
+    wrong = fgtrace(*asked, "--fail-on", "readback_count > 0", "--fail-on", "call_tme > +3%")
+    assert wrong.returncode == 2
+    assert wrong.stderr.splitlines()[1:] == [
+        "  call_tme > +3%",
+        "  ^",
+        "hint: did you mean call_time?",
+    ]
+    assert not (tmp_path / "a.fgtrace").exists()
+    done = fgtrace(
+        *asked, "--fail-on", "readback_count>0", "--fail-on", "route:aten.call_time > +3%"
+    )
+    assert done.returncode == 0, done.stderr
+    assert open_trace(tmp_path / "a.fgtrace").provenance.gates == (
+        "readback_count > 0",
+        "route:aten.call_time > +3%",
+    )
+
+
 def test_every_route_that_cannot_run_is_listed_with_its_reason(fgtrace) -> None:
     done = fgtrace("collect", "--case", "index_select_unchecked", *SMALL, "--profiler", "none")
     assert done.returncode == 0, done.stderr
@@ -230,13 +250,15 @@ def test_the_one_file_recorder_works_where_only_torch_is(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    made = fgtrace("collect", "--from", "there.zip", "--format", "json")
+    gate = "readback_count > 0"
+    made = fgtrace("collect", "--from", "there.zip", "--fail-on", gate, "--format", "json")
     assert made.returncode == 0, made.stderr
     assert set(rows(made.stdout)) == {
         "repeat_values_known/aten",
         "repeat_values_known/triton-readback",
     }
     trace = open_trace(tmp_path / "runs" / "there.fgtrace")
+    assert trace.provenance.gates == (gate,)
     assert "fgtrace::phase::length_readback" in set(
         trace.events.select("name").collect()["name"].cast(str)
     )
@@ -285,6 +307,7 @@ def test_the_one_file_recorder_works_where_only_torch_is(
         (("--from", "nothing.zip"), 3, "nothing.zip"),
         (("--from", "nothing.zip", "--route", "aten"), 2, "--from"),
         (("--from", "nothing.zip", "--seed", "3"), 2, "--seed beside --from"),
+        (("--from", "nothing.zip", "--fail-on", "readback_count > 0"), 3, "nothing.zip"),
         (("--case", "repeat_values_known", "-o", "a.zip"), 2, "a run is a folder"),
         (("--case", "repeat_values_known", "--route", "aten", "--l2", "cold"), 2, "--l2 cold"),
         (("--case", "repeat_values_known", "--route", "aten", "--graph"), 2, "--graph"),

@@ -3,6 +3,7 @@ import json
 import zipfile
 from dataclasses import replace
 
+import msgspec
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,6 +25,10 @@ def opened(trace):
     trace.kernel("k", 2000, 5000, 3000).readback(9000, 12_000)
     trace.metadata["deviceProperties"] = [{"id": 0, "name": "NVIDIA H200"}]
     return open_trace(trace.write())
+
+
+def with_gates(opened, *gates):
+    return opened.having(provenance=msgspec.structs.replace(opened.provenance, gates=gates))
 
 
 @pytest.fixture
@@ -101,6 +106,19 @@ def test_a_run_of_before_operators_had_attributes_has_none(opened, run):
     loaded = load_run(run)
     assert loaded.op_attributes.collect().equals(schema.OP_ATTRIBUTES.to_frame())
     assert_frame_equal(loaded.events.collect(), opened.events.collect())
+
+
+def test_a_run_keeps_its_gates(opened, tmp_path):
+    gates = ("readback_count > 0", 'kernel:"f<x>".device_time > +5%')
+    save_run(with_gates(opened, *gates), tmp_path, name="case")
+    assert load_run(tmp_path).provenance.gates == gates
+
+
+def test_a_run_of_before_there_were_gates_has_none(opened, run):
+    manifest = json.loads((run / MANIFEST).read_text())
+    assert manifest["provenance"].pop("gates") == []
+    (run / MANIFEST).write_text(json.dumps(manifest))
+    assert load_run(run).provenance == opened.provenance
 
 
 def refused(path):

@@ -1,0 +1,74 @@
+"""Recordings as the command line names them: opened, their calls chosen, their names looked for."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fgtrace.cli.progress import Progress
+from fgtrace.errors import ExitCode, FgtraceError
+from fgtrace.units import printable
+
+if TYPE_CHECKING:
+    # It imports Polars, which `--help` needs none of.
+    from fgtrace.frames.trace import Trace
+
+_SELECTOR = re.compile(r"@(?:(median)|([a-z]+):([^@]+))$")
+"""The last of the selectors behind a path: `@call:412`, `@route:aten`, `@median`."""
+
+
+def opened(name: str, *, cache: bool, raw_times: bool) -> Trace:
+    """Open a recording, showing how far it is read, and keep the calls that `name` selects.
+
+    A path that exists is taken as it is, whatever is in it.
+    """
+    from fgtrace.analysis.sides import narrowed
+    from fgtrace.opening import open_trace
+
+    path = name
+    selectors: list[tuple[str, str | None]] = []
+    while not Path(path).exists() and (found := _SELECTOR.search(path)):
+        path = path[: found.start()]
+        selectors.insert(0, (found[1] or found[2], found[3]))
+    with Progress(after=0.5) as progress:
+        trace = open_trace(
+            path,
+            lambda *state: progress.show(reading(*state)),
+            cache=cache,
+            raw_times=raw_times,
+        )
+    return narrowed(trace, selectors)
+
+
+def reading(name: str, consumed: int, size: int) -> str:
+    """Say how far a file is read, in percent; in bytes where its size is not known."""
+    read = f"{100 * consumed / size:.0f} %" if size else f"{consumed / 1e6:.0f} MB"
+    return f"reading {printable(name)}: {read}"
+
+
+def end_like_ctrl_c() -> None:
+    """Have temporary files removed when the process is asked to end, also while it reads."""
+    # Polars' handler would have a blocked read started again, and Ctrl-C wait for its end.
+    signal.siginterrupt(signal.SIGINT, True)
+    for request in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(request) == signal.SIG_DFL:  # not so under nohup
+            signal.signal(request, signal.default_int_handler)
+
+
+def pattern(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> re.Pattern[str] | None:
+    """Compile the regular expression of an option."""
+    try:
+        return None if value is None else re.compile(value)
+    except re.error as error:
+        raise FgtraceError(
+            f"--filter {value!r} is no regular expression: {error}",
+            hint=r"a backslash takes the meaning from a character: \(, \[, \*, \.",
+            kind="usage",
+            exit_code=ExitCode.USAGE,
+        ) from error
