@@ -117,10 +117,9 @@ def table(pool: pl.DataFrame, seed: int) -> str:
         )
         sums = rows.group_by("what", "by").agg(pl.col("called", "of").sum()).sort("by")
         for what, by, called, of in sums.iter_rows():
+            time = metric.removesuffix("_time")
             planted = "nothing" if what == "falsely called" else f"+{100 * by:.0f} %"
-            lines.append(
-                f"| {metric.removesuffix('_time')} | {planted} | {of:,} | {100 * called / of:.1f} % |"
-            )
+            lines.append(f"| {time} | {planted} | {of:,} | {100 * called / of:.1f} % |")
     return "\n".join(lines)
 
 
@@ -135,9 +134,8 @@ def main() -> None:
     pool = pl.read_parquet(POOL)
     processes = pool.group_by("route").agg(pl.col("process").n_unique()).sort("route")
     print(", ".join(f"{route}: {count} processes" for route, count in processes.iter_rows()))
-    print(
-        f"{TRIALS} comparisons of {PROCESSES} processes a side and time, Python {platform.python_version()}, polars {pl.__version__}\n"
-    )
+    print(f"{TRIALS} comparisons of {PROCESSES} processes a side, for each time")
+    print(f"Python {platform.python_version()}, polars {pl.__version__}\n")
     print(table(pool, given.seed))
 
 

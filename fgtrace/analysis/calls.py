@@ -179,6 +179,10 @@ def call_work(trace: Trace) -> pl.DataFrame:
     Columns: `call_id`, `launch_event_id`, `kind`, `dur_ns`, and `readback` of copies from the
     device (null where it cannot be known).
     """
+    return trace.once("call work", lambda: _call_work(trace))
+
+
+def _call_work(trace: Trace) -> pl.DataFrame:
     starters = trace.links.select(event_id="launch_event_id")
     starts = trace.api_calls.join(starters, on="event_id", how="semi", maintain_order="left")
     owners = owning_calls(trace, starts)

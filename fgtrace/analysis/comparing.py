@@ -150,12 +150,10 @@ def compared(
             told |= {"a": one.a.value, "b": one.b.value, "b_low": low, "b_high": high}
             told |= {"low": judgement.low, "high": judgement.high}
             told |= {"detectable": judgement.detectable}
+            called = one.same or one.may_be_called
+            told["why"] = NO_VERDICTS if not verdicts else None if called else ONE_PROCESS
             if verdicts:
                 told["verdict"] = judgement.verdict
-            if not verdicts:
-                told["why"] = NO_VERDICTS
-            elif not (one.same or one.may_be_called):
-                told["why"] = ONE_PROCESS
         found.append(told)
     return pl.DataFrame(found, schema=COMPARISON)
 

@@ -110,6 +110,7 @@ def diff(a: Trace, b: Trace, asked: Asked | None = None) -> Diff:
         missing += only_some
     if a.device_work.is_empty() or b.device_work.is_empty():
         comparison = comparison.filter(~OF_DEVICE)
+    missing += _no_common_names(comparison, by)
     rows = _rows(comparison, by)
     if by == "tree":
         rows = in_places(rows, places)
@@ -358,15 +359,29 @@ def _missing(
             )
 
 
+def _no_common_names(comparison: pl.DataFrame, level: str) -> Iterator[str]:
+    names = comparison.filter(level=level)
+    sides = pl.col("in_a").any(), pl.col("in_b").any()
+    there = names.group_by("case", "route", "name").agg(sides)
+    if there.is_empty():
+        yield f"neither side has anything to compare by {level}"
+    elif there.filter("in_a", "in_b").is_empty():
+        a, b = (count(there[side].sum()) for side in ("in_a", "in_b"))
+        what = "place" if level == "tree" else "name"
+        yield f"no {what} is on both sides: A has {a} of its own, B {b}"
+
+
 def gated(comparison: pl.DataFrame) -> pl.DataFrame:
     """Make the MEASURES of gates of a comparison; of trees there are none."""
     columns = [name for name in MEASURES.names() if name != "name"]
     is_call = pl.col("level") == "call"
     ends = pl.col("low", "high", "b_low", "b_high")
+    is_known = pl.col("a").is_not_null() & pl.col("b").is_not_null()
+    sides = [pl.when(is_known & pl.col(f"in_{side}")).then(side).alias(side) for side in "ab"]
     return (
         comparison.filter(pl.col("level") != "tree")
         # What cannot be decided has no ends.
-        .with_columns(pl.when(pl.col("why").is_null()).then(ends))
+        .with_columns(pl.when(pl.col("why").is_null()).then(ends), *sides)
         .with_columns(name=pl.when(~is_call).then("name"))
         .select("name", *columns)
         .select(MEASURES.names())

@@ -209,6 +209,8 @@ class _Side:
 def _side(found: pl.DataFrame) -> _Side:
     trees = found.partition_by("call_id", maintain_order=True, as_dict=True)
     shapes = {call_id: _shape(tree) for (call_id,), tree in trees.items()}
+    if not shapes:
+        return _Side(found.with_columns(common_row="row"), found)
     most, _ = Counter(shapes.values()).most_common(1)[0]
     first = {shape: call_id for call_id, shape in reversed(shapes.items())}
     common = trees[(first[most],)]

@@ -38,6 +38,10 @@ def launches(trace: Trace) -> pl.DataFrame:
     A runtime call and the driver call inside it are one launch, the outer one. `owns_device_work`
     is added: false where a launch has no device row.
     """
+    return trace.once("launches", lambda: _launches(trace))
+
+
+def _launches(trace: Trace) -> pl.DataFrame:
     api, work = trace.api_calls, trace.device_work
     name = api["name"]
     owns_kernel = _owns(api, work.filter(pl.col("kind") == "kernel"))

@@ -45,11 +45,15 @@ def syncs(trace: Trace) -> pl.DataFrame:
     Blocking copies are not among them, nor is a wait of a stream for an event.
     """
     api = trace.api_calls
-    return outermost(api.filter(matching(api["name"], _SYNC)))
+    return trace.once("syncs", lambda: outermost(api.filter(matching(api["name"], _SYNC))))
 
 
 def waits(trace: Trace) -> pl.DataFrame:
     """Make a row for each API call in which the host waits: synchronise calls, blocking copies."""
+    return trace.once("waits", lambda: _waits(trace))
+
+
+def _waits(trace: Trace) -> pl.DataFrame:
     blocking = _copies(trace).filter("blocks").unique("launch_event_id")
     rows = [
         syncs(trace).select("event_id", "dur_ns", wait=pl.lit("sync")),
@@ -60,20 +64,20 @@ def waits(trace: Trace) -> pl.DataFrame:
     return pl.concat(rows).select(WAITS.names()).cast(WAITS).sort("event_id")
 
 
-def readbacks(
-    trace: Trace, *, launched: pl.DataFrame | None = None, waited: pl.DataFrame | None = None
-) -> pl.DataFrame:
+def readbacks(trace: Trace) -> pl.DataFrame:
     """Say of each copy from the device to the host whether the host waits for it.
 
     It does when the copy's API call blocks, or when the same thread waits until after the copy's
-    end before its next launch. Without byte counts the operator's name is enough. `launched` and
-    `waited` are the trace's `launches` and `syncs`, for who has them.
+    end before its next launch. Without byte counts the operator's name is enough.
     """
+    return trace.once("readbacks", lambda: _readbacks(trace))
+
+
+def _readbacks(trace: Trace) -> pl.DataFrame:
     copies = _copies(trace, pl.col("copy_kind") == "DtoH")
-    launched = launches(trace) if launched is None else launched
-    next_launch = launched.select(*TRACK, "start_ns", next_launch_ns="start_ns")
+    next_launch = launches(trace).select(*TRACK, "start_ns", next_launch_ns="start_ns")
     first_sync = (
-        (syncs(trace) if waited is None else waited)
+        syncs(trace)
         .select(
             *TRACK,
             sync_event_id="event_id",

@@ -117,13 +117,12 @@ def _recorded(trace: Trace) -> Recorded:
 
 
 def _rows(trace: Trace) -> _Rows:
-    launched, waited = launches(trace), syncs(trace)
     part_of = trace.device_work.select("part", device_event_id="event_id")
     return _Rows(
         work=trace.device_work,
-        launched=launched,
-        waited=waited,
-        read=part_of.join(readbacks(trace, launched=launched, waited=waited), on="device_event_id"),
+        launched=launches(trace),
+        waited=syncs(trace),
+        read=part_of.join(readbacks(trace), on="device_event_id"),
         unlinked=part_of.join(
             trace.links.filter(pl.col("launch_event_id").is_null()), on="device_event_id"
         ),

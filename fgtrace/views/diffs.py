@@ -125,9 +125,9 @@ def diff_answer(
             ],
             "trend": _trend(rows).to_dicts(),
         }
-    cuts = []
+    cuts = [line for one in found for line in _missing(one)]
     if chosen.limit is not None and rows.height > chosen.limit:
-        cuts = [_left_out(rows.height, chosen.limit)]
+        cuts.append(_left_out(rows.height, chosen.limit))
         rows = rows.head(chosen.limit)
     document: dict[str, Any] = {
         **msgspec.to_builtins(told),
@@ -231,8 +231,12 @@ def _titled(layout: Layout, rows: pl.DataFrame, by: str, without: tuple[Shown, .
     return replace(layout, title=title, shown=shown)
 
 
+def _missing(found: Diff) -> list[str]:
+    return [f"{one[0].upper()}{one[1:]}." for one in found.missing]
+
+
 def _legend(found: Diff, rows: pl.DataFrame) -> list[str]:
-    told = [f"{one[0].upper()}{one[1:]}." for one in found.missing]
+    told = _missing(found)
     if "host" in rows["time"]:
         told.append("Host times are under the profiler, which makes them longer.")
     intervals = rows["interval_low_ns"].drop_nulls()

