@@ -15,6 +15,7 @@ import platform
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 import polars as pl
 
@@ -56,6 +57,24 @@ def make_pool(runs: list[Path]) -> pl.DataFrame:
     return pool.with_columns(pl.col("process").rank("dense").cast(pl.UInt32)).sort(
         "route", "process", "call", "name", "metric"
     )
+
+
+def spread_between(pool: pl.DataFrame, metric: str) -> tuple[float, float]:
+    """Take the standard deviation between processes of a phase's time, in its mean.
+
+    The result is what half of the phases of all routes have at most, and what all have.
+    """
+    value = pl.col("value")
+    medians = pool.filter(pl.col("metric") == metric, value > 0).group_by(
+        "route", "name", "process"
+    )
+    spreads = (
+        medians.agg(value.median())
+        .group_by("route", "name")
+        .agg((value.std() / value.mean()).alias("spread"))["spread"]
+        .to_list()
+    )
+    return median(spreads), max(spreads)
 
 
 def drawn_sides(of_route: pl.DataFrame, generator: random.Random) -> tuple[Calls, Calls]:
@@ -134,6 +153,10 @@ def main() -> None:
     pool = pl.read_parquet(POOL)
     processes = pool.group_by("route").agg(pl.col("process").n_unique()).sort("route")
     print(", ".join(f"{route}: {count} processes" for route, count in processes.iter_rows()))
+    for metric in PLANTED:
+        half, most = (f"{100 * one:.1f} %" for one in spread_between(pool, metric))
+        what = f"Between processes, {metric.replace('_', ' ')} of a phase has a standard deviation"
+        print(f"{what} of {half} (median of phases), at most {most}")
     print(f"{TRIALS} comparisons of {PROCESSES} processes a side, for each time")
     print(f"Python {platform.python_version()}, polars {pl.__version__}\n")
     print(table(pool, given.seed))

@@ -209,14 +209,14 @@ def test_the_cost_of_a_range_is_as_the_decisions_say(trace: Trace) -> None:
 
 
 COMMANDS = re.findall(
-    r"```sh\n(fgtrace show [^\n]+)\n```\n\n```text\n(.*?)```",
+    r"```sh\n(fgtrace (?:show|diff) [^\n]+)\n```\n\n```text\n(.*?)```",
     (PROJECT / "README.md").read_text(),
     re.DOTALL,
 )
 
 
 def test_the_readme_shows_tables_of_the_sample() -> None:
-    assert len(COMMANDS) == 4
+    assert len(COMMANDS) == 5
 
 
 @pytest.mark.parametrize(("command", "shown"), COMMANDS)

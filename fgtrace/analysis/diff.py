@@ -42,7 +42,7 @@ DIFF = pl.Schema(
         "status": STATUS,
         "count_a": pl.Int64(),  # a call; null where it means nothing or is not known
         "count_b": pl.Int64(),
-        "time_a_ns": pl.Int64(),  # a call: the median over processes of the median over calls
+        "time_a_ns": pl.Int64(),  # a call: the mean over processes of the median over calls
         "time_b_ns": pl.Int64(),
         "delta_ns": pl.Int64(),  # b less a
         "interval_low_ns": pl.Int64(),  # null with fewer than five calls a side
@@ -69,6 +69,8 @@ class Asked:
     """phase, kernel, op or tree; None: phase where calls name a case, else op or kernel."""
     measure: Measure = field(default_factory=Measure)
     margin: float = MARGIN
+    any_case: bool = False
+    """Where each side has one case, the two are compared, whatever their names."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def diff(a: Trace, b: Trace, asked: Asked | None = None) -> Diff:
     asked = asked or Asked()
     marks_none = a.calls.is_empty() or b.calls.is_empty()
     measure = replace(asked.measure, whole=asked.measure.whole or marks_none)
-    found, alone = pairs(a, b, whole=measure.whole)
+    found, alone = pairs(a, b, whole=measure.whole, any_case=asked.any_case)
     by = asked.by or _by(a, b, whole=measure.whole)
     _check(by, a, b, measure)
     axes = comparability(a, b)
@@ -206,8 +208,8 @@ class _Comparing:
 
     def _of_batches(self, pair: Pair) -> list[Compared]:
         frames = [
-            _generations(trace, route, pair.case)
-            for trace, route in zip((self.a, self.b), pair.routes, strict=True)
+            _generations(trace, case, route)
+            for trace, case, route in zip((self.a, self.b), pair.cases, pair.routes, strict=True)
         ]
         if any(frame.is_empty() for frame in frames):
             return []
@@ -222,7 +224,7 @@ class _Comparing:
         return (*made[0], a) if together else None
 
 
-def _generations(trace: Trace, route: str | None, case: str | None) -> pl.DataFrame:
+def _generations(trace: Trace, case: str | None, route: str | None) -> pl.DataFrame:
     timed = undisturbed(batches(full_variants(trace.samples))).filter(
         pl.col("case").eq_missing(pl.lit(case, pl.String)),
         pl.col("route").eq_missing(pl.lit(route, pl.String)),
@@ -366,7 +368,7 @@ def _no_common_names(comparison: pl.DataFrame, level: str) -> Iterator[str]:
     if there.is_empty():
         yield f"neither side has anything to compare by {level}"
     elif there.filter("in_a", "in_b").is_empty():
-        a, b = (count(there[side].sum()) for side in ("in_a", "in_b"))
+        a, b = (count(int(there[side].sum())) for side in ("in_a", "in_b"))
         what = "place" if level == "tree" else "name"
         yield f"no {what} is on both sides: A has {a} of its own, B {b}"
 

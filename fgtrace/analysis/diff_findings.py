@@ -55,9 +55,13 @@ def changes_report(comparison: pl.DataFrame) -> pl.DataFrame:
     """
     rows = comparison.with_columns(delta=pl.col("b") - pl.col("a"))
     found = [*_phases(rows), *_operators(rows), *_kernels(rows), *_counts(rows)]
+    report = pl.DataFrame(found, schema=CHANGES, orient="row")
+    if rows.select("case", "route").n_unique() > 1:
+        of = pl.concat_str("case", "route", separator=" by ", ignore_nulls=True)
+        told = pl.concat_str(of, "sentence", separator=": ")
+        report = report.with_columns(sentence=pl.when(of != "").then(told).otherwise("sentence"))
     return (
-        pl.DataFrame(found, schema=CHANGES, orient="row")
-        .with_row_index("order")
+        report.with_row_index("order")
         .sort(pl.col("delta_ns").abs(), "order", descending=[True, False], nulls_last=True)
         .drop("order")
     )
@@ -79,9 +83,7 @@ def _phases(rows: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
             continue
         rule, side = ("phase-gone", "a") if in_a else ("phase-new", "b")
         host = metrics.get("host_time") or metrics["device_time"]
-        sentence = (
-            f"{_of(case, route)}{name} is in {side.upper()} only: {_priced(metrics, side)} a call."
-        )
+        sentence = f"{name} is in {side.upper()} only: {_priced(metrics, side)} a call."
         yield _finding(rule, host, sentence)
 
 
@@ -106,7 +108,7 @@ def _changed_phase(metrics: dict[str, dict[str, Any]]) -> Iterator[tuple[Any, ..
     for metric, where in (("device_time", "the device"), ("host_time", "the host")):
         row = metrics.get(metric)
         if row is not None and row["verdict"] in _REAL:
-            sentence = f"{_of(row['case'], row['route'])}{row['name']} takes {where} {_times(row)}."
+            sentence = f"{row['name']} takes {where} {_times(row)}."
             yield _finding("phase-changed", row, sentence)
 
 
@@ -126,8 +128,7 @@ def _operators(rows: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
         if any(_inside(row, other) for other in told):
             continue
         told.append(row)
-        sentence = f"{_of(row['case'], row['route'])}{_changed(row, 'call')}."
-        yield _finding("operator-changed", row, sentence)
+        yield _finding("operator-changed", row, f"{_changed(row, 'call')}.")
 
 
 def _inside(row: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -141,8 +142,7 @@ def _kernels(rows: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
     counts = rows.filter(level="kernel", metric="count").select(*key, count_a="a", count_b="b")
     found = _large(rows, kernels).join(counts, on=key, how="left", nulls_equal=True)
     for row in found.iter_rows(named=True):
-        sentence = f"{_of(row['case'], row['route'])}{_changed(row, 'run')}."
-        yield _finding("kernel-changed", row, sentence)
+        yield _finding("kernel-changed", row, f"{_changed(row, 'run')}.")
 
 
 def _counts(rows: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
@@ -152,10 +152,8 @@ def _counts(rows: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
     ):
         changed = rows.filter(pl.col("delta") != 0, level="call", metric=metric)
         for row in changed.iter_rows(named=True):
-            sentence = (
-                f"{_of(row['case'], row['route'])}{what} a call: {count(int(row['a']))} in A, "
-                f"{count(int(row['b']))} in B."
-            )
+            a, b = (count(int(row[side])) for side in ("a", "b"))
+            sentence = f"{what} a call: {a} in A, {b} in B."
             yield _finding(rule, row, sentence)
 
 
@@ -177,11 +175,6 @@ def _finding(rule: str, row: dict[str, Any], sentence: str) -> tuple[Any, ...]:
     delta = round(row["delta"]) if is_time and row["delta"] is not None else None
     verdict = row["verdict"] if is_time else None
     return rule, row["case"], row["route"], sentence, delta, verdict, evidence
-
-
-def _of(case: str | None, route: str | None) -> str:
-    what = " by ".join(name for name in (case, route) if name is not None)
-    return f"{what}: " if what else ""
 
 
 def _changed(row: dict[str, Any], what: str) -> str:

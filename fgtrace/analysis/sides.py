@@ -26,18 +26,27 @@ COMPARED = pl.Schema(
 
 @dataclass(frozen=True)
 class Pair:
-    """Calls of both sides that do the same: a case and the route by which each side serves it."""
+    """Calls of both sides that stand against each other: of a case, by a route."""
 
-    case: str | None
+    cases: tuple[str | None, str | None]
     routes: tuple[str | None, str | None]
     calls: tuple[pl.DataFrame, pl.DataFrame]
     """COMPARED, of each side."""
 
     @property
+    def case(self) -> str | None:
+        """Name the case, or both where they differ; a call without one is of the other's."""
+        a, b = self.cases
+        return _both(a, b) if a and b else a or b
+
+    @property
     def route(self) -> str | None:
         """Name the route, or both where they differ."""
-        a, b = self.routes
-        return b if a == b else f"{a or '?'} → {b or '?'}"
+        return _both(*self.routes)
+
+
+def _both(a: str | None, b: str | None) -> str | None:
+    return b if a == b else f"{a or '?'} → {b or '?'}"
 
 
 def compared_calls(trace: Trace, *, whole: bool) -> pl.DataFrame:
@@ -60,14 +69,16 @@ def has_steps(trace: Trace) -> bool:
     return bool(names.str.starts_with("ProfilerStep#").any())
 
 
-def pairs(a: Trace, b: Trace, *, whole: bool) -> tuple[list[Pair], list[str]]:
+def pairs(
+    a: Trace, b: Trace, *, whole: bool, any_case: bool = False
+) -> tuple[list[Pair], list[str]]:
     """Match the calls of both sides by case, then by route; and name what only one side has.
 
-    Where each side has one route for a case, these two are compared, whatever their names. Raises
-    FgtraceError (usage) where nothing matches.
+    Where each side has one route for a case, these two are compared, whatever their names; the
+    same goes for cases with `any_case`. Raises FgtraceError (usage) where nothing matches.
     """
     sides = (compared_calls(a, whole=whole), compared_calls(b, whole=whole))
-    cases = _cases(*sides)
+    cases = _cases(*sides, any_case=any_case)
     found, alone = [], []
     for ours, theirs in cases:
         of_case = (_of(sides[0], "case", ours), _of(sides[1], "case", theirs))
@@ -75,7 +86,9 @@ def pairs(a: Trace, b: Trace, *, whole: bool) -> tuple[list[Pair], list[str]]:
         routes = _routes(*of_case)
         found += [
             Pair(
-                case, (one, other), (_of(of_case[0], "route", one), _of(of_case[1], "route", other))
+                (ours, theirs),
+                (one, other),
+                (_of(of_case[0], "route", one), _of(of_case[1], "route", other)),
             )
             for one, other in routes
         ]
@@ -88,7 +101,7 @@ def pairs(a: Trace, b: Trace, *, whole: bool) -> tuple[list[Pair], list[str]]:
     if not found:
         raise FgtraceError(
             f"nothing to compare: {'; '.join(alone) or 'no calls'}",
-            hint="choose what stands against what: A@route:NAME B@route:NAME, or @case:NAME; "
+            hint="say what stands against what: A@case:NAME B@case:NAME, or @route:NAME; "
             "--whole compares whole traces",
             kind="usage",
             exit_code=ExitCode.USAGE,
@@ -96,12 +109,14 @@ def pairs(a: Trace, b: Trace, *, whole: bool) -> tuple[list[Pair], list[str]]:
     return found, alone
 
 
-def _cases(a: pl.DataFrame, b: pl.DataFrame) -> list[tuple[str | None, str | None]]:
+def _cases(
+    a: pl.DataFrame, b: pl.DataFrame, *, any_case: bool
+) -> list[tuple[str | None, str | None]]:
     ours, theirs = set(a["case"]), set(b["case"])
     common = ours & theirs
     if common:
         return [(case, case) for case in _sorted(common)]
-    if len(ours) == len(theirs) == 1 and None in ours | theirs:
+    if len(ours) == len(theirs) == 1 and (any_case or None in ours | theirs):
         return [(ours.pop(), theirs.pop())]
     return []
 

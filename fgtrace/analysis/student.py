@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import exp, lgamma, log, log1p
 
 _TINY = 1e-300
@@ -18,6 +19,7 @@ def two_sided(t: float, freedom: float) -> float:
     return _beta(freedom / 2, 0.5, freedom / (freedom + t * t))
 
 
+@lru_cache
 def quantile(both_tails: float, freedom: float) -> float:
     """Give the value beyond which, in both directions, lie `both_tails` of the distribution."""
     low, high = 0.0, 1.0

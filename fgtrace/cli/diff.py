@@ -9,7 +9,7 @@ from time import perf_counter
 import click
 
 from fgtrace.cli.names import FORMATS, Names
-from fgtrace.cli.recordings import end_like_ctrl_c, opened, pattern
+from fgtrace.cli.recordings import end_like_ctrl_c, opened, pattern, selected
 from fgtrace.errors import ExitCode
 
 
@@ -137,6 +137,7 @@ def diff(
             rules=installed_rules() if rules is None else read_rules(rules),
         ),
         margin=margin / 100,
+        any_case=all("case" in dict(selected(one)[1]) for one in (base, *others)),
     )
     found = [diff(traces[0], one, asked) for one in traces[1:]]
     told = together(dict(zip(LETTERS, map(outcome_of, traces), strict=False)))

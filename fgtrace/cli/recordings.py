@@ -21,19 +21,25 @@ _SELECTOR = re.compile(r"@(?:(median)|([a-z]+):([^@]+))$")
 """The last of the selectors behind a path: `@call:412`, `@route:aten`, `@median`."""
 
 
-def opened(name: str, *, cache: bool, raw_times: bool) -> Trace:
-    """Open a recording, showing how far it is read, and keep the calls that `name` selects.
+def selected(name: str) -> tuple[str, list[tuple[str, str | None]]]:
+    """Divide what names a recording into its path and its selectors, each with its value.
 
     A path that exists is taken as it is, whatever is in it.
     """
-    from fgtrace.analysis.sides import narrowed
-    from fgtrace.opening import open_trace
-
     path = name
     selectors: list[tuple[str, str | None]] = []
     while not Path(path).exists() and (found := _SELECTOR.search(path)):
         path = path[: found.start()]
         selectors.insert(0, (found[1] or found[2], found[3]))
+    return path, selectors
+
+
+def opened(name: str, *, cache: bool, raw_times: bool) -> Trace:
+    """Open a recording, showing how far it is read, and keep the calls that `name` selects."""
+    from fgtrace.analysis.sides import narrowed
+    from fgtrace.opening import open_trace
+
+    path, selectors = selected(name)
     with Progress(after=0.5) as progress:
         trace = open_trace(
             path,

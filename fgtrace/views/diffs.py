@@ -13,6 +13,7 @@ import polars as pl
 
 from fgtrace import units
 from fgtrace.analysis import verdicts
+from fgtrace.analysis.comparing import ONE_PROCESS
 from fgtrace.analysis.diff import Diff
 from fgtrace.analysis.gates import Judged
 from fgtrace.analysis.outcome import Outcome
@@ -232,7 +233,11 @@ def _titled(layout: Layout, rows: pl.DataFrame, by: str, without: tuple[Shown, .
 
 
 def _missing(found: Diff) -> list[str]:
-    return [f"{one[0].upper()}{one[1:]}." for one in found.missing]
+    return [_sentence(one) for one in found.missing]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _legend(found: Diff, rows: pl.DataFrame) -> list[str]:
@@ -244,15 +249,12 @@ def _legend(found: Diff, rows: pl.DataFrame) -> list[str]:
         told.append(f"With fewer than {verdicts.CALLS} calls a side nothing is said of chance.")
     if intervals.len():
         told.append(
-            f"{LEVEL}: the interval of B − A. A verdict wants more than "
-            f"{units.share(found.margin)}; could see: the smallest difference that would have got "
-            "one."
+            f"{LEVEL}: the interval of B − A, which are means over processes of the medians of "
+            f"their calls. A verdict wants more than {units.share(found.margin)}; could see: the "
+            "smallest difference that would have got one."
         )
-    if "uncertain" in rows["verdict"] and "host" in rows["time"]:
-        told.append(
-            "Host time differs between processes of the same code: without several on each side "
-            "it is uncertain at best."
-        )
+    if "uncertain" in rows["verdict"] and ONE_PROCESS in found.comparison["why"]:
+        told.append(f"{_sentence(ONE_PROCESS)} It is uncertain at best.")
     return told
 
 

@@ -49,7 +49,7 @@ def test_a_kernel_with_a_verdict_is_told_with_its_interval():
         *CALL,
         row("kernel", "k", "device_time", 5000, 6000, "slower"),
         row("kernel", "k", "count", 2, 2),
-    ) == ["c by r: k, 2 runs, takes 5.00 µs in A and 6.00 µs in B: slower by 995 ns–1.01 µs."]
+    ) == ["k, 2 runs, takes 5.00 µs in A and 6.00 µs in B: slower by 995 ns–1.01 µs."]
 
 
 @pytest.mark.parametrize(("b", "told"), [(5900, False), (6300, True)])
@@ -81,7 +81,14 @@ def test_the_largest_difference_comes_first_and_counts_last():
         ("kernel-changed", "small"),
         ("readbacks-changed", "call"),
     ]
-    assert found[-1]["sentence"] == "c by r: Readbacks a call: 0 in A, 1 in B."
+    assert found[-1]["sentence"] == "Readbacks a call: 0 in A, 1 in B."
+
+
+def test_of_several_cases_and_routes_each_sentence_says_which():
+    kernel = row("kernel", "k", "device_time", 5000, 6000, "slower")
+    there, elsewhere = sentences(*CALL, kernel, kernel | {"route": None, "b": 5900})
+    assert there.startswith("c by r: k takes")
+    assert elsewhere.startswith("c: k takes")
 
 
 def test_a_phase_of_one_side_is_priced():
@@ -95,7 +102,7 @@ def test_a_phase_of_one_side_is_priced():
     assert found["rule"] == "phase-gone"
     assert found["delta_ns"] == -45_000
     assert found["sentence"] == (
-        "c by r: length_readback is in A only: 1 readback, 1.47 µs on the device, 45.0 µs of the "
+        "length_readback is in A only: 1 readback, 1.47 µs on the device, 45.0 µs of the "
         "host, of that 7.00 µs waiting a call."
     )
 

@@ -62,6 +62,14 @@ def test_calls_without_a_case_stand_against_the_only_one(calls):
     assert found(calls((None, "a")), calls(("c", "b"))) == ([("c", "? → b", 2, 2)], [])
 
 
+def test_other_cases_stand_against_each_other_only_when_that_is_asked_for(calls):
+    a, b = calls(("c", "aten")), calls(("d", "aten"), ("d", "aten"))
+    with pytest.raises(FgtraceError, match="nothing to compare: case c in A; case d in B"):
+        pairs(a, b, whole=False)
+    matched, alone = pairs(a, b, whole=False, any_case=True)
+    assert ([(pair.case, pair.route) for pair in matched], alone) == ([("c → d", "aten")], [])
+
+
 def test_a_whole_part_is_one_call(calls):
     a = calls(("c", "a"), ("d", "a"))
     assert found(a, a, whole=True) == ([(None, None, 1, 1)], [])

@@ -64,7 +64,7 @@ def test_what_may_be_concluded_and_what_stands_out_come_before_the_rows(fgtrace,
             "Nothing is known to differ",
             "What stands out",
             "k, 1 run, takes 5.0",
-            "By kernel, of c by aten",
+            "By kernel, of c, by aten",
             "Host times are under the profiler",
         )
     ]
@@ -245,6 +245,17 @@ def test_different_cases_are_refused(fgtrace, recording):
     code, lines = errors(fgtrace("diff", recording("a"), recording("b", case="d")))
     assert code == 2
     assert lines[0] == "fgtrace: error: nothing to compare: case c in A; case d in B"
+
+
+def test_cases_that_were_asked_for_are_compared_without_verdicts(fgtrace, recording):
+    a, b = recording("a"), recording("b", case="d", kernels=(("k", 9000),))
+    result = fgtrace("diff", f"{a}@case:c", f"{b}@case:d", "--by=kernel", "--format=json")
+    rows = document(result)["rows"]
+    assert {row["case"] for row in rows} == {"c → d"}
+    assert {row["verdict"] for row in rows} == {None}
+    gate = fgtrace("diff", f"{a}@case:c", f"{b}@case:d", "--fail-on", "device_time > +5%")
+    assert gate.returncode == 1
+    assert "undecided" in gate.stdout
 
 
 @pytest.mark.parametrize("form", FORMATS)
