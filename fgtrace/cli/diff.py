@@ -122,6 +122,9 @@ def diff(
         raise click.UsageError("--range, --call and --whole: calls are one of these")
     if len(others) >= len(LETTERS):
         raise click.UsageError(f"at most {len(LETTERS)} recordings are compared")
+    paths = [selected(one) for one in (base, *others)]
+    if [path for path, _ in paths].count("-") > 1:
+        raise click.UsageError("-: standard input can be one of the recordings, not several")
     wanted = [parse(gate) for gate in gates]
     begun = perf_counter()
     end_like_ctrl_c()
@@ -137,7 +140,7 @@ def diff(
             rules=installed_rules() if rules is None else read_rules(rules),
         ),
         margin=margin / 100,
-        any_case=all("case" in dict(selected(one)[1]) for one in (base, *others)),
+        any_case=all("case" in dict(selectors) for _, selectors in paths),
     )
     found = [diff(traces[0], one, asked) for one in traces[1:]]
     told = together(dict(zip(LETTERS, map(outcome_of, traces), strict=False)))

@@ -3,10 +3,13 @@ import io
 import json
 import random
 import re
+import shutil
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
+SAMPLE = Path(__file__).parents[2] / "samples/h200.fgtrace"
 CALL = 100_000
 
 
@@ -185,6 +188,23 @@ def test_of_a_trace_that_was_cut_off_gates_pass_only_when_that_is_allowed(fgtrac
     assert fgtrace("diff", a, cut, "--by=kernel", "--strict").returncode == 3
 
 
+def test_gates_that_the_bases_run_keeps_are_judged_besides_the_given_ones(fgtrace, tmp_path):
+    base = tmp_path / "base.fgtrace"
+    shutil.copytree(SAMPLE, base)
+    manifest = json.loads((base / "manifest.json").read_text())
+    manifest["provenance"]["gates"] = ["readback_count > 1", "kernel_count > 99"]
+    (base / "manifest.json").write_text(json.dumps(manifest))
+    given = ("--fail-on", "kernel_count > 99", "--format=json")
+    result = fgtrace("diff", base, SAMPLE, *given)
+    assert [(one["gate"], one["outcome"]) for one in document(result)["gates"]] == [
+        ("kernel_count > 99", "passed"),
+        ("readback_count > 1", "failed"),
+    ]
+    assert result.returncode == 1
+    (judged,) = document(fgtrace("diff", SAMPLE, base, *given))["gates"]
+    assert judged["outcome"] == "passed"
+
+
 def test_a_call_is_compared_with_the_median_of_all(fgtrace, recording):
     a = recording("a")
     found = document(fgtrace("diff", f"{a}@call:3", f"{a}@median", "--by=kernel", "--format=json"))
@@ -291,6 +311,14 @@ def test_a_wrong_option_is_one_line_and_a_hint(fgtrace, recording, arguments, me
     assert len(lines) == 2
     assert message in lines[0]
     assert lines[1].startswith("hint: ")
+
+
+def test_standard_input_is_one_of_the_recordings(fgtrace, recording):
+    a = recording("a")
+    code, lines = errors(fgtrace("diff", "-", "-", input=""))
+    assert (code, "standard input can be one of the recordings" in lines[0]) == (2, True)
+    piped = fgtrace("diff", a, "-", "--format=json", input=a.read_text())
+    assert {row["verdict"] for row in document(piped)["rows"]} == {"unchanged"}
 
 
 def test_a_file_that_is_no_trace_is_named(fgtrace, recording, tmp_path):
