@@ -99,11 +99,13 @@ def diff(a: Trace, b: Trace, asked: Asked | None = None) -> Diff:
     marks_none = a.calls.is_empty() or b.calls.is_empty()
     measure = replace(asked.measure, whole=asked.measure.whole or marks_none)
     found, alone = pairs(a, b, whole=measure.whole, any_case=asked.any_case)
-    by = asked.by or _by(a, b, whole=measure.whole)
+    # Steps are of many operators, and their phases those of all of them.
+    phased = not (measure.whole or has_steps(a) or has_steps(b))
+    by = asked.by or ("phase" if phased else _by(a, b))
     _check(by, a, b, measure)
     axes = comparability(a, b)
-    levels = [level for level in LEVELS if not (measure.whole and level == "phase")]
-    compare = _Comparing(a, b, found, measure, asked.margin, axes.verdicts)
+    levels = [level for level in LEVELS if level != "phase" or phased or by == "phase"]
+    compare = _Comparing(a, b, found, measure, phased, asked.margin, axes.verdicts)
     comparison = pl.concat(compare.by_name(level) for level in levels)
     missing = list(_missing(a, b, found, measure, alone))
     if by == "tree":
@@ -121,9 +123,7 @@ def diff(a: Trace, b: Trace, asked: Asked | None = None) -> Diff:
     )
 
 
-def _by(a: Trace, b: Trace, *, whole: bool) -> str:
-    if not whole and not (has_steps(a) or has_steps(b)):
-        return "phase"
+def _by(a: Trace, b: Trace) -> str:
     has_ops = all("op" in trace.host_events["kind"].unique() for trace in (a, b))
     return "op" if has_ops else "kernel"
 
@@ -150,6 +150,7 @@ class _Comparing:
     b: Trace
     pairs: list[Pair]
     measure: Measure
+    phased: bool
     margin: float
     verdicts: bool
 
@@ -173,10 +174,9 @@ class _Comparing:
     def by_place(self) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
         """Make COMPARISON of trees, their PLACES by case and route, and say what is in none."""
         both, places, missing = [], [], []
-        phased = not (self.measure.whole or has_steps(self.a) or has_steps(self.b))
         for pair in self.pairs:
             trees = [
-                nodes(trace, self.measure, calls, phased=phased)
+                nodes(trace, self.measure, calls, phased=self.phased)
                 for trace, calls in zip((self.a, self.b), pair.calls, strict=True)
             ]
             found = aligned_trees(*trees)

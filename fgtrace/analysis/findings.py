@@ -16,6 +16,7 @@ from fgtrace.analysis.names import matching
 from fgtrace.analysis.pieces import host_pieces
 from fgtrace.analysis.readbacks import readbacks
 from fgtrace.analysis.rules import RULES, Rule
+from fgtrace.analysis.sweeps import crossovers, unsized
 from fgtrace.analysis.syncs import syncs_report
 from fgtrace.analysis.whatif import whatif_report
 from fgtrace.frames.trace import Trace
@@ -46,6 +47,7 @@ KINDS = {
     "other-readback": "a scalar is read back outside of any known part",
     "device-idle": "the device is idle for most of its span",
     "not-capturable": "a wait keeps a call from being captured in a graph",
+    "crossover": "which of two routes is faster changes with the size",
     "compilation": "code was compiled, tuned or loaded in measured calls",
     "overhead": "the profiler made a call more than three times as long",
     "under-recorded": "graph replays were recorded in part",
@@ -98,6 +100,7 @@ def findings_report(
         *_waits(trace, device_phases(trace, rules)),
         *_idle(trace),
         *_capture(trace, pieces),
+        *_crossovers(trace),
         *_compilations(trace, pieces),
         *_overheads(trace),
         *_replays(trace),
@@ -184,7 +187,7 @@ def _parts(
 def _is_known(trace: Trace, case: str | None) -> bool:
     # The switched case gives the length too, and reads it back on demand.
     return case is not None and (
-        case.endswith(KNOWN) or "readback" in trace.provenance.parameters.get(case, {})
+        unsized(case).endswith(KNOWN) or "readback" in trace.provenance.parameters.get(case, {})
     )
 
 
@@ -273,6 +276,17 @@ def _capture(trace: Trace, pieces: pl.DataFrame) -> Iterator[_Finding]:
         )
         ids = rows["event_id"].unique().sort().to_list()
         yield _Finding("not-capturable", case, route, sentence, event_ids=ids)
+
+
+def _crossovers(trace: Trace) -> Iterator[_Finding]:
+    for row in crossovers(trace).iter_rows(named=True):
+        of = f"{row['case']}[{row['fixed']}]" if row["fixed"] else row["case"]
+        at = f"{row['parameter']}="
+        sentence = (
+            f"{of}: {row['before']} is faster at {at}{row['size_before']}, {row['after']} at "
+            f"{at}{row['size_after']}: they cross near {at}{row['size']}."
+        )
+        yield _Finding("crossover", row["case"], None, sentence, frame="samples", count=2)
 
 
 def _compilations(trace: Trace, pieces: pl.DataFrame) -> Iterator[_Finding]:

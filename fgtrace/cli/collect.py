@@ -35,7 +35,13 @@ TOLD = ("route-not-run", "reduced-parameters", "not-captured")
 @click.option("--formal", is_flag=True, help="six generations of processes at least")
 @click.option("--protocol", metavar="NAME", help="quick, formal or founding")
 @click.option("--budget", "budget_s", type=float, help="seconds for more generations (--formal)")
-@click.option("--param", "params", multiple=True, metavar="NAME=N", help="a case's parameter")
+@click.option(
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=N[,N...]",
+    help="a case's parameter; of several values each is recorded",
+)
 @click.option("--set", "variables", multiple=True, metavar="K=V", help="set in every process")
 @click.option("--profile-calls", type=int, metavar="N", help="calls a profile records (100)")
 @click.option("--l2", type=click.Choice(("warm", "cold")), default="warm", help="state of the L2")

@@ -40,58 +40,53 @@ def nest(events: pl.DataFrame) -> pl.DataFrame:
         .sort("event_id")
         .sort("track", maintain_order=True)
     )
-    nesting = _Nesting()
-    for track in ordered.partition_by("track", "part", maintain_order=True):
-        nesting.scan(track)
+    tracks = ordered.group_by("track", "part", maintain_order=True).len()["len"]
+    parents, depths, own = _scanned(
+        ordered["start_ns"].to_list(), ordered["dur_ns"].to_list(), tracks.to_list()
+    )
+    place = pl.Series(parents, dtype=pl.Int64)
+    ids = ordered["event_id"].gather(place.set(place < 0, None))
     nested = ordered.select(
         "event_id",
-        depth=pl.Series(nesting.depths, dtype=pl.UInt32),
-        parent_id=pl.Series(nesting.parents, dtype=pl.UInt32),
-        own_ns=pl.Series(nesting.own, dtype=pl.Int64),
+        depth=pl.Series(depths, dtype=pl.UInt32),
+        parent_id=ids,
+        own_ns=pl.Series(own, dtype=pl.Int64),
     )
     return events.join(nested, on="event_id", how="left", maintain_order="left")
 
 
-class _Nesting:
-    """What is found of each event, thread after thread."""
+def _scanned(
+    starts: list[int], durations: list[int], tracks: list[int]
+) -> tuple[list[int], list[int], list[int]]:
+    """Give the place of each event's parent, -1 for none, its depth and its own time.
 
-    def __init__(self) -> None:
-        self.parents: list[int | None] = []
-        self.depths: list[int] = []
-        self.own: list[int] = []
-
-    def scan(self, track: pl.DataFrame) -> None:
-        """Append what is found of the events of one thread.
-
-        One pass with a stack of the open events. An open event that ends before this one does
-        cannot be the innermost around any later event either: what it encloses from here on, this
-        one encloses too.
-        """
-        parents, depths = self.parents, self.depths
+    `tracks` are the numbers of events of the threads, one after the other. Each is one pass with a
+    stack of the open events. An open event that ends before this one does cannot be the innermost
+    around any later event either: what it encloses from here on, this one encloses too.
+    """
+    parents: list[int] = []
+    depths: list[int] = []
+    own = [*durations, 0]  # the last is that of what is around none: place -1
+    first = 0
+    for length in tracks:
         # The first entry is never closed.
-        open_ids: list[int | None] = [None]
-        open_ends = [_NEVER]
-        open_places = [-1]
-        own = track["dur_ns"].to_list()
-        own.append(0)  # of what is around none: place -1
-        ids, starts = track["event_id"].to_list(), track["start_ns"].to_list()
-        for place, (event_id, start) in enumerate(zip(ids, starts, strict=True)):
-            while open_ends[-1] <= start:
-                open_ends.pop()
-                open_ids.pop()
-                open_places.pop()
-            duration = own[place]
+        ends, places = [_NEVER], [-1]
+        for place in range(first, first + length):
+            start = starts[place]
+            while ends[-1] <= start:
+                ends.pop()
+                places.pop()
+            duration = durations[place]
             end = start + duration
-            while (crossed := open_ends[-1]) < end:
-                open_ends.pop()
-                open_ids.pop()
-                own[open_places.pop()] -= crossed - start
-                own[open_places[-1]] += crossed - start
-            own[open_places[-1]] -= duration
-            parents.append(open_ids[-1])
-            depths.append(len(open_ids) - 1)
-            open_ends.append(end)
-            open_ids.append(event_id)
-            open_places.append(place)
-        own.pop()
-        self.own += own
+            while (crossed := ends[-1]) < end:
+                ends.pop()
+                own[places.pop()] -= crossed - start
+                own[places[-1]] += crossed - start
+            parent = places[-1]
+            own[parent] -= duration
+            parents.append(parent)
+            depths.append(len(places) - 1)
+            ends.append(end)
+            places.append(place)
+        first += length
+    return parents, depths, own[:-1]

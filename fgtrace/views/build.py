@@ -11,8 +11,8 @@ import polars as pl
 
 from fgtrace import units
 from fgtrace.analysis.summary import Summary
-from fgtrace.views.layout import LEVEL, Layout, named
-from fgtrace.views.layouts import LAYOUTS, MATRIX
+from fgtrace.views.layout import LEVEL, Layout, Shown, named
+from fgtrace.views.layouts import LAYOUTS, MATRIX, SIZES
 from fgtrace.views.model import Answer, Column, Table
 from fgtrace.views.notices import Notices
 
@@ -68,6 +68,8 @@ def build_table(report: str, frame: pl.DataFrame, banners: Sequence[str] = ()) -
     layout = LAYOUTS[report]
     if layout is MATRIX:
         layout = _matrix_layout(frame)
+    elif layout is SIZES:
+        layout, frame = _sizes_layout(frame)
     return laid_out(layout, frame, banners)
 
 
@@ -88,6 +90,20 @@ def laid_out(layout: Layout, frame: pl.DataFrame, banners: Sequence[str] = ()) -
         banners=tuple(banners),
         footnotes=layout.footnotes,
     )
+
+
+def _sizes_layout(frame: pl.DataFrame) -> tuple[Layout, pl.DataFrame]:
+    """Give each route a column, and each size a row."""
+    point = ["case", "fixed", "parameter", "size"]
+    routes = frame["route"].unique().sort().to_list()
+    times = [
+        pl.col("throughput_ns").filter(route=route).first().alias(f"by {route}") for route in routes
+    ]
+    fastest = pl.col("route").filter("fastest").sort().str.join(", ")
+    rows = frame.group_by(point, maintain_order=True).agg(*times, fastest=fastest)
+    by_route = [Shown(named(route), (f"by {route}",), units.duration) for route in routes]
+    shown = (*SIZES.shown[:-1], *by_route, SIZES.shown[-1])
+    return replace(SIZES, shown=shown), rows
 
 
 def _matrix_layout(frame: pl.DataFrame) -> Layout:

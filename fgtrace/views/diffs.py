@@ -20,10 +20,8 @@ from fgtrace.analysis.outcome import Outcome
 from fgtrace.analysis.tree import SEPARATOR
 from fgtrace.analysis.trend import trend_report
 from fgtrace.views.build import filtered, laid_out
-from fgtrace.views.layout import Layout, Shown, indented, named
+from fgtrace.views.layout import VERDICT_LEVEL, Layout, Shown, indented, named
 from fgtrace.views.model import Answer, Column, Table
-
-LEVEL = units.level(verdicts.LEVEL)
 
 LETTERS = ascii_uppercase
 """What recordings are called: the base is A."""
@@ -62,7 +60,9 @@ ROWS = Layout(
         Shown("B", ("time_b_ns",), units.duration),
         Shown("B − A", ("delta_ns",), units.duration),
         PERCENT,
-        Shown(LEVEL, ("interval_low_ns", "interval_high_ns"), units.interval, 3, optional=True),
+        Shown(
+            VERDICT_LEVEL, ("interval_low_ns", "interval_high_ns"), units.interval, 3, optional=True
+        ),
         Shown("could see", ("detectable_ns",), units.duration, drop=4, optional=True),
         Shown("verdict", ("verdict",), named, optional=True),
     ),
@@ -249,8 +249,8 @@ def _legend(found: Diff, rows: pl.DataFrame) -> list[str]:
         told.append(f"With fewer than {verdicts.CALLS} calls a side nothing is said of chance.")
     if intervals.len():
         told.append(
-            f"{LEVEL}: the interval of B − A, which are means over processes of the medians of "
-            f"their calls. A verdict wants more than {units.share(found.margin)}; could see: the "
+            f"{VERDICT_LEVEL}: the interval of B − A, which are means over processes of the medians "
+            f"of their calls. A verdict wants more than {units.share(found.margin)}; could see: the "
             "smallest difference that would have got one."
         )
     if "uncertain" in rows["verdict"] and ONE_PROCESS in found.comparison["why"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fgtrace import units
-from fgtrace.views.layout import LEVEL, Layout, Shown, indented, named
+from fgtrace.views.layout import LEVEL, VERDICT_LEVEL, Layout, Shown, indented, named
 from fgtrace.views.layouts_of_calls import (
     ATTRIBUTION,
     BREAKDOWN,
@@ -171,6 +171,7 @@ MATRIX = Layout(
     shown=(
         Shown("case", ("case",), named),
         Shown("route", ("route",), named),
+        Shown("generations", ("generations",), units.count, drop=9),
         Shown("throughput", ("throughput_ns",), units.duration),
         Shown(LEVEL, ("throughput_low_ns", "throughput_high_ns"), units.interval, drop=2),
         Shown("enqueue", ("enqueue_ns",), units.duration, drop=3),
@@ -192,6 +193,47 @@ MATRIX = Layout(
         "many times longer a profiled call took.",
     ),
     empty="no case was timed, and no call names one",
+)
+
+PAIRS = Layout(
+    title="Routes against each other, by the stopwatch",
+    names=("case", "route_a", "route_b"),
+    shown=(
+        Shown("case", ("case",), named),
+        Shown("A", ("route_a",), named),
+        Shown("B", ("route_b",), named),
+        Shown("A takes", ("a_ns",), units.duration, drop=1),
+        Shown("B takes", ("b_ns",), units.duration, drop=1),
+        Shown("B − A", ("effect_ns",), units.duration),
+        Shown(VERDICT_LEVEL, ("interval_low_ns", "interval_high_ns"), units.interval, drop=3),
+        Shown("B / A", ("ratio",), units.factor),
+        Shown("could see", ("detectable_ns",), units.duration, drop=4),
+        Shown("generations", ("generations",), units.count, drop=5),
+        Shown("batches", ("batches",), units.count, drop=6),
+        Shown("B is", ("verdict",), named),
+    ),
+    footnotes=(
+        "A call back to back, the mean over generations; the interval is of B − A. Could see: the "
+        "smallest difference that would have got a verdict. With one generation none gets one.",
+    ),
+    empty="no case was timed by two routes",
+)
+
+SIZES = Layout(
+    title="By size",
+    names=("case", "parameter"),
+    shown=(
+        Shown("case", ("case",), named),
+        Shown("with", ("fixed",), named, optional=True),
+        Shown("parameter", ("parameter",), named),
+        Shown("size", ("size",), units.count),
+        Shown("fastest", ("fastest",), named),
+    ),
+    footnotes=(
+        "A call back to back by each route. Fastest: all that no other is known to be faster than "
+        "(show matrix --by pair).",
+    ),
+    empty="no case was recorded at several sizes; collect --param rows=64,1024,16384 does",
 )
 
 NOTES = Layout(
@@ -227,6 +269,8 @@ LAYOUTS = {
     "idle": IDLE,
     "tree": TREE,
     "matrix": MATRIX,
+    "matrix by pair": PAIRS,
+    "matrix by size": SIZES,
     "witnesses": WITNESSES,
     "notes": NOTES,
 }

@@ -279,6 +279,32 @@ def test_the_one_file_recorder_works_where_only_torch_is(
     assert again.returncode == 0
 
 
+def test_a_sweep_is_a_case_for_each_size_wherever_it_is_recorded(fgtrace, tmp_path: Path) -> None:
+    sweep = ("--case", "repeat_values_known", "--route", "aten", "--param", "rows=16,4")
+    sized = ["repeat_values_known[rows=16]", "repeat_values_known[rows=4]"]
+    assert fgtrace("collect", *sweep, "-o", "a.fgtrace").returncode == 0
+    assert fgtrace("recorder", "-o", "r.pyz").returncode == 0
+    there = [sys.executable, "r.pyz", *sweep, "-o", "b.zip"]
+    variables = {**os.environ, "FGTRACE_LOCK_DIR": str(tmp_path / "tmp")}
+    subprocess.run(there, cwd=tmp_path, env=variables, check=True, timeout=300)
+    assert fgtrace("collect", "--from", "b.zip", "-o", "b.fgtrace").returncode == 0
+    for run in ("a.fgtrace", "b.fgtrace"):
+        trace = open_trace(tmp_path / run)
+        assert {name: one["rows"] for name, one in trace.provenance.parameters.items()} == {
+            sized[0]: 16,
+            sized[1]: 4,
+        }
+        for frame in (trace.samples, trace.calls):
+            assert sorted(set(frame["case"])) == sized
+        found = json.loads(fgtrace("show", "matrix", run, "--by", "size", "--format=json").stdout)
+        assert [(row["case"], row["parameter"], row["size"]) for row in found["rows"]] == [
+            ("repeat_values_known", "rows", 4),
+            ("repeat_values_known", "rows", 16),
+        ]
+        files = sorted(path.name for path in (tmp_path / run / "raw").glob("*.g0.*"))
+        assert files == [f"aten.repeat_values_known.rows={rows}.g0.json.gz" for rows in (16, 4)]
+
+
 # What goes wrong.
 
 

@@ -116,8 +116,56 @@ def test_a_value_that_cannot_be_used_is_refused_and_named(
     assert "\n" not in error.message
 
 
+def labels(**options: object) -> list[str]:
+    return [case.label for case in made(**options).cases]
+
+
+def test_several_sizes_are_a_case_each_in_the_order_in_which_they_were_typed() -> None:
+    assert labels(params=["rows=64,8,1024"]) == [
+        "repeat_values_known[rows=64]",
+        "repeat_values_known[rows=8]",
+        "repeat_values_known[rows=1024]",
+    ]
+    assert labels(params=["rows=4,8", "items=40,80"]) == [
+        f"repeat_values_known[rows={rows},items={items}]" for rows in (4, 8) for items in (40, 80)
+    ]
+
+
+def test_only_what_has_several_sizes_is_in_the_name() -> None:
+    assert labels(params=["rows=7"]) == ["repeat_values_known"]
+    plan = made(params=["rows=4,8", "items=40"])
+    assert plan.cases[0].label == "repeat_values_known[rows=4]"
+    assert plan.cases[0].params == {"rows": 4, "items": 40}
+
+
+def test_a_case_without_the_parameter_is_not_swept() -> None:
+    cases = ["repeat_values_known", "repeat_values_switched"]
+    assert labels(cases=cases, params=["readback=0,1"]) == [
+        "repeat_values_known",
+        "repeat_values_switched[readback=0]",
+        "repeat_values_switched[readback=1]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        (["rows=4,x"], "rows=4,x: not a whole number, nor several"),
+        (["rows=4,"], "nor several"),
+        (["rows=4,8,4"], "a size twice"),
+        (["rows=4,0"], "rows=0"),
+        (["rows=1,2,3,4,5,6", "items=10,20,30,40,50,60"], "36 sizes of case repeat_values_known"),
+    ],
+)
+def test_a_sweep_that_cannot_be_is_refused(params: list[str], told: str) -> None:
+    error = refused(params=params)
+    assert error.exit_code == USAGE
+    assert told in error.message
+    assert error.hint
+
+
 def test_a_plan_survives_its_file(tmp_path: Path) -> None:
-    plan = made(formal=True, params=["rows=7"], variables=["A=1"], environments=["aten=python3"])
+    plan = made(formal=True, params=["rows=7,8"], variables=["A=1"], environments=["aten=python3"])
     path = tmp_path / "plan.json"
     path.write_text(plan.to_json())
     assert read_plan(path, installed_registry()) == plan
@@ -204,13 +252,13 @@ def test_a_factorial_survives_the_plans_file(tmp_path: Path) -> None:
     assert read_plan(path, installed_registry()) == plan
 
 
-def test_a_plan_of_before_factorials_has_none(tmp_path: Path) -> None:
+def test_a_plan_of_before_factorials_and_sweeps_has_none(tmp_path: Path) -> None:
     found = json.loads(made().to_json())
-    del found["factorial"], found["stacks"]
+    del found["factorial"], found["stacks"], found["cases"][0]["swept"]
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(found))
     plan = read_plan(path, installed_registry())
-    assert (plan.factorial, plan.stacks) == ((), True)
+    assert (plan.factorial, plan.stacks, plan.cases[0].swept) == ((), True, ())
 
 
 @pytest.mark.parametrize(
@@ -222,6 +270,7 @@ def test_a_plan_of_before_factorials_has_none(tmp_path: Path) -> None:
         ({**SWITCHED, "factorial": "readback", "protocol": "founding"}, "founding protocol"),
         ({**SWITCHED, "factorial": "readback", "cold": True}, "--l2 cold"),
         ({**SWITCHED, "factorial": "readback", "params": ["readback=0"]}, "--param readback=0"),
+        ({**SWITCHED, "factorial": "readback", "params": ["readback=0,1"]}, "--param readback=0"),
         ({**SWITCHED, "factorial": ""}, "has no such part"),
     ],
 )

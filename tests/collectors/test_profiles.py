@@ -86,7 +86,7 @@ def test_stacks_are_recorded_of_a_few_calls_by_a_profiler_of_their_own() -> None
 def test_of_a_factorial_only_the_full_variant_is_profiled() -> None:
     one = session(QUICK)
     parts = ("readback", "check")
-    made = variants(SimpleNamespace(name="first", operator="op"), {}, parts)
+    made = variants(SimpleNamespace(name="first", operator="op"), "first", {}, parts)
     one = replace(one, workloads=tuple(made))
     one.recording.generations = 1
     profiles.profiles(one, live(one.recording.plan["log"], ["a"]))

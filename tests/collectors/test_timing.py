@@ -18,7 +18,7 @@ from fgtrace_collectors.recorder.recording import Recording
 from fgtrace_collectors.recorder.session import Session
 from fgtrace_collectors.recorder.workload import Workload, variants
 
-CASES = tuple(Workload(name, "op", {}) for name in ("first", "second"))
+CASES = tuple(Workload(name, name, "op", {}) for name in ("first", "second"))
 ROUTES = tuple(PlannedRoute(name) for name in ("a", "b", "c"))
 
 
@@ -278,7 +278,8 @@ def test_a_budget_leaves_room_for_a_whole_generation(monkeypatch: pytest.MonkeyP
 def test_the_variants_of_a_factorial_take_turns_in_every_round() -> None:
     case = SimpleNamespace(name="first", operator="op")
     one = replace(
-        session(replace(QUICK, batches=4)), workloads=tuple(variants(case, {}, ("x", "y")))
+        session(replace(QUICK, batches=4)),
+        workloads=tuple(variants(case, case.name, {}, ("x", "y"))),
     )
     timing.interleaved(one, live(one.recording.plan["log"], ["a"]))
     order = [row["variant"] for row in one.recording.samples if row["mode"] == "throughput"]

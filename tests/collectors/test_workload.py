@@ -81,7 +81,7 @@ def test_a_result_on_another_device_is_wrong_however_right() -> None:
 
 def test_the_variants_of_a_factorial_are_every_combination_the_full_one_first() -> None:
     case = SimpleNamespace(name="c", operator="op")
-    made = variants(case, {"rows": 6, "readback": 1}, ("readback", "check"))
+    made = variants(case, "c[rows=6]", {"rows": 6, "readback": 1}, ("readback", "check"))
     assert [one.variant for one in made] == [
         "readback=1,check=1",
         "readback=1,check=0",
@@ -90,9 +90,10 @@ def test_the_variants_of_a_factorial_are_every_combination_the_full_one_first() 
     ]
     assert [one.full for one in made] == [True, False, False, False]
     assert made[2].params == {"rows": 6, "readback": 0, "check": 1}
+    assert {(one.case, one.name) for one in made} == {("c", "c[rows=6]")}
     assert len({one.key for one in made}) == 4
 
 
 def test_a_case_that_is_not_switched_is_one_workload_of_its_name() -> None:
-    (one,) = variants(SimpleNamespace(name="c", operator="op"), {"rows": 6}, ())
+    (one,) = variants(SimpleNamespace(name="c", operator="op"), "c", {"rows": 6}, ())
     assert (one.key, one.variant, one.full) == ("c", None, True)

@@ -139,7 +139,7 @@ def _parser(registry: Registry) -> argparse.ArgumentParser:
     add("--formal", action="store_true", help="six generations at least")
     add("--protocol", help="quick, formal, founding")
     add("--budget", type=float, help="seconds for further generations of a formal run")
-    add("--param", action="append", default=several, metavar="NAME=N")
+    add("--param", action="append", default=several, metavar="NAME=N[,N...]")
     add("--set", action="append", default=several, metavar="K=V")
     add("--profile-calls", type=int, metavar="N")
     add("--l2", choices=("warm", "cold"), default="warm")

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import product
 from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
@@ -63,6 +64,9 @@ FOUNDING = Protocol(
 200, repeats 7, at least three rounds and as many as there are routes."""
 
 
+MOST_POINTS = 32
+"""Of a sweep: combinations of a case's sizes."""
+
 INTERPRETED = "interpreted"
 """The name of a protocol that was shrunk for Triton's interpreter."""
 
@@ -96,6 +100,14 @@ class PlannedCase:
 
     name: str
     params: Dict[str, int] = field(default_factory=dict)
+    swept: Tuple[str, ...] = ()
+    """The parameters that other cases of the plan have at other sizes."""
+
+    @property
+    def label(self) -> str:
+        """What the case is called in what is recorded: `repeat[rows=64]` in a sweep."""
+        sizes = ",".join(f"{name}={self.params[name]}" for name in self.swept)
+        return f"{self.name}[{sizes}]" if sizes else self.name
 
 
 @dataclass(frozen=True)
@@ -161,7 +173,10 @@ def read_plan(path: Path, registry: Registry) -> Plan:
         # What came later than the format.
         found = {"stacks": True, "factorial": [], **found}
         plan = Plan(
-            cases=tuple(PlannedCase(**case) for case in found["cases"]),
+            cases=tuple(
+                PlannedCase(case["name"], case["params"], tuple(case.get("swept", ())))
+                for case in found["cases"]
+            ),
             routes=tuple(PlannedRoute(**route) for route in found["routes"]),
             protocol=Protocol(**found["protocol"]),
             **{
@@ -362,19 +377,31 @@ def _planned_cases(
     planned = []
     for name in names:
         own = {param.name for param in registry.case(name).params}
-        values = {param: _number(param, text) for param, text in params.items() if param in own}
-        planned.append(PlannedCase(name, values))
-        _check_case(registry, planned[-1])
+        values = {param: _numbers(param, text) for param, text in params.items() if param in own}
+        swept = tuple(param for param, sizes in values.items() if len(sizes) > 1)
+        points = list(product(*values.values()))
+        if len(points) > MOST_POINTS:
+            raise usage(
+                f"--param: {len(points)} sizes of case {name}, at most {MOST_POINTS} are recorded",
+                "give fewer sizes, or record them apart",
+            )
+        for point in points:
+            planned.append(PlannedCase(name, dict(zip(values, point)), swept))
+            _check_case(registry, planned[-1])
     return planned
 
 
-def _number(name: str, text: str) -> int:
+def _numbers(name: str, text: str) -> List[int]:
     try:
-        return int(text)
+        numbers = [int(one) for one in text.split(",")]
     except ValueError:
         raise usage(
-            f"--param {name}={text}: not a whole number", "`fgtrace cases` shows the defaults"
+            f"--param {name}={text}: not a whole number, nor several with commas between",
+            "`fgtrace cases` shows the defaults",
         ) from None
+    if len(set(numbers)) < len(numbers):
+        raise usage(f"--param {name}={text}: a size twice", "name each size once")
+    return numbers
 
 
 def _check_case(registry: Registry, planned: PlannedCase) -> None:

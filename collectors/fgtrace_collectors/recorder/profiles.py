@@ -101,7 +101,9 @@ def _profile(session: Session, pair: Pair, generation: int, profiler: str) -> No
     session.progress(f"profiling {case.name} by {route.name}")
     stacked = profiler == STACKS
     kind = "stacks" if stacked else f"g{generation}"
-    file = f"{PROFILES}/{route.name}.{case.name}.{kind}.json.gz"
+    # No brackets, which a shell would take for a pattern.
+    name = case.name.replace("[", ".").replace("]", "")
+    file = f"{PROFILES}/{route.name}.{name}.{kind}.json.gz"
     count = session.protocol.profile_calls
     if stacked:
         count = min(count, STACKED_CALLS)

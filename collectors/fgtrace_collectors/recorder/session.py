@@ -68,7 +68,7 @@ class Session:
             self.progress(f"checking {case.key}")
             sharing = [route for route in routes if serves(self.registry, route.name, case)]
             for route in sharing:
-                route.child.ask("prepare", case=case.name, key=case.key, params=case.params)
+                route.child.ask("prepare", case=case.case, key=case.key, params=case.params)
             for route in sharing:
                 reply = route.child.answer()
                 result = reply.get("result") or f"raised {reply['failed']}"

@@ -67,8 +67,10 @@ def settle(
         registry=registry,
         workloads=tuple(
             workload
-            for case in cases
-            for workload in variants(case, recording.parameters[case.name], plan.factorial)
+            for case, planned in zip(cases, plan.cases)
+            for workload in variants(
+                case, planned.label, recording.parameters[planned.label], plan.factorial
+            )
         ),
         routes=tuple(route.planned for route in taking_part),
         launcher=launcher,
@@ -132,12 +134,12 @@ def _set_parameters(recording: Recording, case: Any, planned: PlannedCase, shrin
     misfit = case.misfit(params)
     if misfit is not None:
         raise usage(f"case {case.name}: {misfit}", "give both parameters")
-    recording.parameters[case.name] = params
+    recording.parameters[planned.label] = params
     if shrunk:
         told = ", ".join(f"{name}={value}" for name, value in params.items())
         recording.note(
             "info",
             "reduced-parameters",
-            f"{case.name} ran with {told}: Triton's interpreter is slow",
+            f"{planned.label} ran with {told}: Triton's interpreter is slow",
             option="--param",
         )

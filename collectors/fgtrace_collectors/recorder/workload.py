@@ -12,10 +12,12 @@ from fgtrace_collectors.recorder.devices import Device
 
 @dataclass(frozen=True)
 class Workload:
-    """A case with its parameters: the case itself, or one variant of a factorial."""
+    """A case with its parameters: the case, one of its sizes, or one variant of a factorial."""
 
+    case: str
+    """As it is registered."""
     name: str
-    """The case's."""
+    """As it is called in what is recorded, with its size in a sweep."""
     operator: str
     params: Dict[str, int]
     variant: Optional[str] = None
@@ -29,13 +31,16 @@ class Workload:
         return self.name if self.variant is None else f"{self.name}[{self.variant}]"
 
 
-def variants(case: Any, params: Mapping[str, int], parts: Sequence[str]) -> List[Workload]:
+def variants(
+    case: Any, name: str, params: Mapping[str, int], parts: Sequence[str]
+) -> List[Workload]:
     """Give every combination of parts, the full one first; without parts the case itself."""
     if not parts:
-        return [Workload(case.name, case.operator, dict(params))]
+        return [Workload(case.name, name, case.operator, dict(params))]
     return [
         Workload(
             case.name,
+            name,
             case.operator,
             {**params, **dict(zip(parts, states))},
             variant=",".join(f"{part}={state}" for part, state in zip(parts, states)),
