@@ -249,9 +249,9 @@ def _legend(found: Diff, rows: pl.DataFrame) -> list[str]:
         told.append(f"With fewer than {verdicts.CALLS} calls a side nothing is said of chance.")
     if intervals.len():
         told.append(
-            f"{VERDICT_LEVEL}: the interval of B − A, which are means over processes of the medians "
-            f"of their calls. A verdict wants more than {units.share(found.margin)}; could see: the "
-            "smallest difference that would have got one."
+            f"{VERDICT_LEVEL}: the interval of B − A, which are means over processes of the "
+            f"medians of their calls. A verdict wants more than {units.share(found.margin)}; could "
+            "see: the smallest difference that would have got one."
         )
     if "uncertain" in rows["verdict"] and ONE_PROCESS in found.comparison["why"]:
         told.append(f"{_sentence(ONE_PROCESS)} It is uncertain at best.")

@@ -302,7 +302,7 @@ def test_a_sweep_is_a_case_for_each_size_wherever_it_is_recorded(fgtrace, tmp_pa
             ("repeat_values_known", "rows", 16),
         ]
         files = sorted(path.name for path in (tmp_path / run / "raw").glob("*.g0.*"))
-        assert files == [f"aten.repeat_values_known.rows={rows}.g0.json.gz" for rows in (16, 4)]
+        assert files == [f"aten.repeat_values_known.rows-{rows}.g0.json.gz" for rows in (16, 4)]
 
 
 # What goes wrong.

@@ -17,6 +17,9 @@ WARM_UP_SECONDS = 0.1
 """What is timed here is compared with nothing but itself."""
 
 
+_PLAIN = str.maketrans({"[": ".", "=": "-", ",": ".", "]": ""})
+"""Makes the name of a case one of a file: `repeat.rows-64` of `repeat[rows=64]`."""
+
 STACKED_CALLS = 10
 """Calls that are recorded with Python's stacks: each has hundreds of frames."""
 
@@ -101,9 +104,7 @@ def _profile(session: Session, pair: Pair, generation: int, profiler: str) -> No
     session.progress(f"profiling {case.name} by {route.name}")
     stacked = profiler == STACKS
     kind = "stacks" if stacked else f"g{generation}"
-    # No brackets, which a shell would take for a pattern.
-    name = case.name.replace("[", ".").replace("]", "")
-    file = f"{PROFILES}/{route.name}.{name}.{kind}.json.gz"
+    file = f"{PROFILES}/{route.name}.{case.name.translate(_PLAIN)}.{kind}.json.gz"
     count = session.protocol.profile_calls
     if stacked:
         count = min(count, STACKED_CALLS)
