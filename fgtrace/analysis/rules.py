@@ -212,11 +212,13 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     rule: list[Rule] = []
 
 
-def read_rules(path: Path) -> tuple[Rule, ...]:
-    """Read the user's rules from a TOML file, and put them before the installed ones.
+def read_rules(path: Path | None) -> tuple[Rule, ...]:
+    """Read the user's rules from a TOML file, if there is one, before the installed ones.
 
     Raises FgtraceError (usage) for a file that is not one, and for a rule that cannot be used.
     """
+    if path is None:
+        return installed_rules()
     try:
         found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File)
     except OSError as error:

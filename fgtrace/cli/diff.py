@@ -9,7 +9,13 @@ from time import perf_counter
 import click
 
 from fgtrace.cli.names import FORMATS, Names
-from fgtrace.cli.recordings import end_like_ctrl_c, opened, pattern, selected
+from fgtrace.cli.recordings import (
+    end_like_ctrl_c,
+    how_to_read,
+    opened,
+    selected,
+    which_rows,
+)
 from fgtrace.errors import ExitCode
 
 
@@ -46,25 +52,9 @@ from fgtrace.errors import ExitCode
     help="a gate: exit with 1 where it is true, as 'readback_count > 0' (docs/ci.md)",
 )
 @click.option("--allow-partial", is_flag=True, help="gates may pass on a trace that is cut off")
-@click.option("--range", "ranges", metavar="RE", help="calls are the ranges of such a name")
-@click.option("--call", "operator", metavar="OPERATOR", help="calls are those of this operator")
 @click.option("--whole", is_flag=True, help="compare whole traces, whatever calls they mark")
 @click.option("--all", "everything", is_flag=True, help="rows that did not change, too")
 @click.option("--force", is_flag=True, help="percentages across profilers, too")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="at most N rows")
-@click.option(
-    "--filter",
-    "filtered",
-    callback=pattern,
-    metavar="RE",
-    help="only rows in whose names the regular expression is found",
-)
-@click.option(
-    "--rules",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="your own rules for phases, before the built-in ones",
-)
 @click.option(
     "--format",
     "form",
@@ -72,10 +62,8 @@ from fgtrace.errors import ExitCode
     default="table",
     help="table, json, csv, markdown, or junit (the gates)",
 )
-@click.option("--raw-times", is_flag=True, help="times that cannot be, as they were recorded")
-@click.option("--no-cache", is_flag=True, help="read the traces anew, and keep nothing of them")
-@click.option("--raw-names", is_flag=True, help="names in CSV as they were recorded, not escaped")
-@click.option("--strict", is_flag=True, help="exit with 3 when a trace was read in part only")
+@which_rows
+@how_to_read
 @click.pass_context
 def diff(
     ctx: click.Context,
@@ -105,21 +93,20 @@ def diff(
     With more than one B, each is compared with A and the trend is shown.
     """
     # Polars takes 0.2 s to import, and `--help` and completion need none of it.
-    from fgtrace.analysis.calls import select_calls
     from fgtrace.analysis.diff import Asked, diff, gated
     from fgtrace.analysis.gate_language import parse
     from fgtrace.analysis.gates import judge
     from fgtrace.analysis.measured import Measure
     from fgtrace.analysis.outcome import outcome_of, together
-    from fgtrace.analysis.rules import installed_rules, read_rules
+    from fgtrace.analysis.rules import read_rules
     from fgtrace.cli.answers import emit_answer
     from fgtrace.cli.output import emit
     from fgtrace.text.junit import junit_text
     from fgtrace.views.diffs import LETTERS, Chosen, diff_answer
     from fgtrace.views.notices import Notices
 
-    if sum((ranges is not None, operator is not None, whole)) > 1:
-        raise click.UsageError("--range, --call and --whole: calls are one of these")
+    if whole and (ranges is not None or operator is not None):
+        raise click.UsageError("--whole beside --range or --call: a whole trace is one call")
     if len(others) >= len(LETTERS):
         raise click.UsageError(f"at most {len(LETTERS)} recordings are compared")
     paths = [selected(one) for one in (base, *others)]
@@ -128,16 +115,17 @@ def diff(
     wanted = [parse(gate) for gate in gates]
     begun = perf_counter()
     end_like_ctrl_c()
-    traces = [opened(one, cache=not no_cache, raw_times=raw_times) for one in (base, *others)]
-    if ranges is not None or operator is not None:
-        traces = [select_calls(one, ranges=ranges, operator=operator) for one in traces]
+    traces = [
+        opened(one, ranges=ranges, operator=operator, cache=not no_cache, raw_times=raw_times)
+        for one in (base, *others)
+    ]
     wanted += [parse(gate) for gate in traces[0].provenance.gates if gate not in gates]
     asked = Asked(
         by=by,
         measure=Measure(
             whole=whole,
             raw_names=names == "raw",
-            rules=installed_rules() if rules is None else read_rules(rules),
+            rules=read_rules(rules),
         ),
         margin=margin / 100,
         any_case=all("case" in dict(selectors) for _, selectors in paths),

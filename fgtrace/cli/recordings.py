@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,8 +18,50 @@ if TYPE_CHECKING:
     # It imports Polars, which `--help` needs none of.
     from fgtrace.frames.trace import Trace
 
+Command = Callable[..., Any]
+
 _SELECTOR = re.compile(r"@(?:(median)|([a-z]+):([^@]+))$")
 """The last of the selectors behind a path: `@call:412`, `@route:aten`, `@median`."""
+
+
+def how_to_read(command: Command) -> Command:
+    """Give a command the options that say how recordings are read, and which calls they have."""
+    options = (
+        click.option("--range", "ranges", metavar="RE", help="calls are the ranges of such a name"),
+        click.option("--call", "operator", metavar="OPERATOR", help="calls are of this operator"),
+        click.option(
+            "--rules",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="your own rules for phases, before the built-in ones",
+        ),
+        click.option("--raw-times", is_flag=True, help="times that cannot be, as recorded"),
+        click.option("--no-cache", is_flag=True, help="read it anew, and keep nothing of it"),
+        click.option("--strict", is_flag=True, help="exit with 3 when it was read in part only"),
+    )
+    return _given(options, command)
+
+
+def which_rows(command: Command) -> Command:
+    """Give a command the options that choose from the rows that it writes."""
+    options = (
+        click.option("--limit", type=click.IntRange(min=1), metavar="N", help="at most N rows"),
+        click.option(
+            "--filter",
+            "filtered",
+            callback=_pattern,
+            metavar="RE",
+            help="only rows in whose names the regular expression is found",
+        ),
+        click.option("--raw-names", is_flag=True, help="names in CSV as recorded, not escaped"),
+    )
+    return _given(options, command)
+
+
+def _given(options: tuple[Command, ...], command: Command) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def selected(name: str) -> tuple[str, list[tuple[str, str | None]]]:
@@ -34,11 +77,19 @@ def selected(name: str) -> tuple[str, list[tuple[str, str | None]]]:
     return path, selectors
 
 
-def opened(name: str, *, cache: bool, raw_times: bool) -> Trace:
-    """Open a recording, showing how far it is read, and keep the calls that `name` selects."""
+def opened(
+    name: str, *, ranges: str | None, operator: str | None, cache: bool, raw_times: bool
+) -> Trace:
+    """Open a recording, showing how far it is read, and keep the calls that `name` selects.
+
+    They are those that the recording marks, or the ranges or calls of an operator of such a name.
+    """
+    from fgtrace.analysis.calls import select_calls
     from fgtrace.analysis.sides import narrowed
     from fgtrace.opening import open_trace
 
+    if ranges is not None and operator is not None:
+        raise click.UsageError("--range and --call: calls are one or the other")
     path, selectors = selected(name)
     with Progress(after=0.5) as progress:
         trace = open_trace(
@@ -47,6 +98,8 @@ def opened(name: str, *, cache: bool, raw_times: bool) -> Trace:
             cache=cache,
             raw_times=raw_times,
         )
+    if ranges is not None or operator is not None:
+        trace = select_calls(trace, ranges=ranges, operator=operator)
     return narrowed(trace, selectors)
 
 
@@ -65,7 +118,7 @@ def end_like_ctrl_c() -> None:
             signal.signal(request, signal.default_int_handler)
 
 
-def pattern(
+def _pattern(
     ctx: click.Context, param: click.Parameter, value: str | None
 ) -> re.Pattern[str] | None:
     """Compile the regular expression of an option."""

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from fgtrace.cli.names import FORMAT, Names
-from fgtrace.cli.recordings import end_like_ctrl_c, opened, pattern
+from fgtrace.cli.recordings import end_like_ctrl_c, how_to_read, opened, which_rows
 from fgtrace.errors import ExitCode
 
 REPORTS = {
@@ -104,22 +104,12 @@ def _nanoseconds(ctx: click.Context, param: click.Parameter, value: str | None) 
 @click.argument("report", type=Names("report", tuple(REPORTS)))
 @click.argument("path", type=click.Path(readable=False), metavar="TRACE")
 @click.option("--format", "form", type=FORMAT, default="table", help="table, json, csv or markdown")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="at most N rows")
-@click.option(
-    "--filter",
-    "filtered",
-    callback=pattern,
-    metavar="RE",
-    help="only rows in whose names the regular expression is found",
-)
 @click.option(
     "--by",
     type=Names("grouping", tuple(dict.fromkeys(word for _, word in VARIANTS))),
     help="calls by case, host by group, matrix by pair or size, ops by shape",
 )
 @click.option("--explain", is_flag=True, help="phases: which rule, why, and where it is from")
-@click.option("--range", "ranges", metavar="RE", help="calls are the ranges of such a name")
-@click.option("--call", "operator", metavar="OPERATOR", help="calls are those of this operator")
 @click.option(
     "--without",
     multiple=True,
@@ -133,16 +123,8 @@ def _nanoseconds(ctx: click.Context, param: click.Parameter, value: str | None) 
     metavar="TIME",
     help="what an unprofiled call takes, as 98.2us, where no stopwatch says",
 )
-@click.option(
-    "--rules",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="your own rules for phases, before the built-in ones",
-)
-@click.option("--raw-times", is_flag=True, help="times that cannot be, as they were recorded")
-@click.option("--no-cache", is_flag=True, help="read TRACE anew, and keep nothing of it")
-@click.option("--raw-names", is_flag=True, help="names in CSV as they were recorded, not escaped")
-@click.option("--strict", is_flag=True, help="exit with 3 when the trace was read in part only")
+@which_rows
+@how_to_read
 @click.pass_context
 def show(
     ctx: click.Context,
@@ -176,19 +158,13 @@ def show(
     view, function = _variant(report, by, explain=explain)
     own = _own_options(report, {"rules": rules, "call_ns": call_ns, "without": without})
     if report in TAKES["rules"]:
-        from fgtrace.analysis.rules import installed_rules, read_rules
+        from fgtrace.analysis.rules import read_rules
 
-        own["rules"] = installed_rules() if rules is None else read_rules(rules)
-    if ranges is not None and operator is not None:
-        raise click.UsageError("--range and --call: calls are one or the other")
+        own["rules"] = read_rules(rules)
     if report == "summary" and (filtered or limit):
         raise click.UsageError("the summary has no rows for --filter or --limit to choose from")
     end_like_ctrl_c()
-    trace = opened(path, cache=not no_cache, raw_times=raw_times)
-    if ranges is not None or operator is not None:
-        from fgtrace.analysis.calls import select_calls
-
-        trace = select_calls(trace, ranges=ranges, operator=operator)
+    trace = opened(path, ranges=ranges, operator=operator, cache=not no_cache, raw_times=raw_times)
     beside = notices(trace)
     module, name = function.split(":")
     result = getattr(import_module(module), name)(trace, **own)

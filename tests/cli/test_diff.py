@@ -299,7 +299,7 @@ def test_a_side_without_device_rows_is_told_and_has_no_kernels(fgtrace, recordin
     ("arguments", "message"),
     [
         (("--by", "kernels"), "kernel"),
-        (("--whole", "--range", "x"), "--range, --call and --whole: calls are one of these"),
+        (("--whole", "--range", "x"), "--whole beside --range or --call"),
         (("--margin", "-1"), "margin"),
         (("--filter", "("), "is no regular expression"),
         (("--whole", "--by", "phase"), "whole traces have no phases"),
