@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from fgtrace.analysis.crossovers import crossovers
 from fgtrace.analysis.groups import PROFILER
 from fgtrace.analysis.host import host_report
 from fgtrace.analysis.idle import idle_report, under_recorded
@@ -16,6 +17,7 @@ from fgtrace.analysis.names import matching
 from fgtrace.analysis.pieces import host_pieces
 from fgtrace.analysis.readbacks import readbacks
 from fgtrace.analysis.rules import RULES, Rule
+from fgtrace.analysis.sweeps import unsized
 from fgtrace.analysis.syncs import syncs_report
 from fgtrace.analysis.whatif import whatif_report
 from fgtrace.frames.trace import Trace
@@ -43,6 +45,7 @@ KINDS = {
     "index-check": "indices are checked on the host",
     "launcher-bound": "the Python between operators and launches is the largest part of a call",
     "launch-bound": "launch calls are a large part of a call",
+    "crossover": "from some size on, another route is the faster one",
     "other-readback": "a scalar is read back outside of any known part",
     "device-idle": "the device is idle for most of its span",
     "not-capturable": "a wait keeps a call from being captured in a graph",
@@ -95,6 +98,7 @@ def findings_report(
     pieces = host_pieces(trace, rules)
     found = [
         *_parts(trace, pieces, call_ns, rules),
+        *_crossovers(trace),
         *_waits(trace, device_phases(trace, rules)),
         *_idle(trace),
         *_capture(trace, pieces),
@@ -184,7 +188,7 @@ def _parts(
 def _is_known(trace: Trace, case: str | None) -> bool:
     # The switched case gives the length too, and reads it back on demand.
     return case is not None and (
-        case.endswith(KNOWN) or "readback" in trace.provenance.parameters.get(case, {})
+        unsized(case).endswith(KNOWN) or "readback" in trace.provenance.parameters.get(case, {})
     )
 
 
@@ -209,6 +213,13 @@ def _costliest(trace: Trace) -> dict[tuple[str | None, str | None], str]:
             f"({share(top['share'])} of a call with stacks)"
         )
     return told
+
+
+def _crossovers(trace: Trace) -> Iterator[_Finding]:
+    for one in crossovers(trace):
+        yield _Finding(
+            "crossover", one.case, None, one.sentence, frame="samples", count=one.batches
+        )
 
 
 def _waits(trace: Trace, phases: pl.DataFrame) -> Iterator[_Finding]:

@@ -6,7 +6,7 @@ import polars as pl
 
 from fgtrace.analysis.calls import calls_report
 from fgtrace.analysis.spread import spreads
-from fgtrace.analysis.stopwatch import batches, undisturbed
+from fgtrace.analysis.stopwatch import batches, full_variants, undisturbed
 from fgtrace.frames.trace import Trace
 
 MATRIX = pl.Schema(
@@ -79,9 +79,7 @@ def overhead_factors(trace: Trace) -> pl.DataFrame:
 
 
 def _timed(trace: Trace) -> pl.DataFrame:
-    # Of a factorial, the call with every part is the call.
-    full = ~pl.col("variant").str.contains("=0").fill_null(False)
-    return batches(trace.samples.filter(full))
+    return batches(full_variants(trace.samples))
 
 
 def _results(witnesses: pl.DataFrame) -> pl.DataFrame:

@@ -38,6 +38,8 @@ REPORTS = {
 VARIANTS = {
     ("calls", "case"): "fgtrace.analysis.calls:calls_by_case_report",
     ("host", "group"): "fgtrace.analysis.host:host_by_group_report",
+    ("matrix", "pair"): "fgtrace.analysis.matrix_by_pair:matrix_by_pair_report",
+    ("matrix", "size"): "fgtrace.analysis.matrix_by_size:matrix_by_size_report",
     ("ops", "shape"): "fgtrace.analysis.ops:ops_by_shape_report",
 }
 """The reports that can be grouped in another way, by the word that --by takes."""
@@ -113,7 +115,7 @@ def _nanoseconds(ctx: click.Context, param: click.Parameter, value: str | None) 
 @click.option(
     "--by",
     type=Names("grouping", tuple(dict.fromkeys(word for _, word in VARIANTS))),
-    help="calls by case, host by group, ops by shape",
+    help="calls by case, host by group, matrix by pair or size, ops by shape",
 )
 @click.option("--explain", is_flag=True, help="phases: which rule, why, and where it is from")
 @click.option("--range", "ranges", metavar="RE", help="calls are the ranges of such a name")

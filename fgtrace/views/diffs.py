@@ -20,10 +20,9 @@ from fgtrace.analysis.outcome import Outcome
 from fgtrace.analysis.tree import SEPARATOR
 from fgtrace.analysis.trend import trend_report
 from fgtrace.views.build import filtered, laid_out
+from fgtrace.views.layout import LEVEL_OF_VERDICTS as LEVEL
 from fgtrace.views.layout import Layout, Shown, indented, named
 from fgtrace.views.model import Answer, Column, Table
-
-LEVEL = units.level(verdicts.LEVEL)
 
 LETTERS = ascii_uppercase
 """What recordings are called: the base is A."""

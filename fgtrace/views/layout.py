@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fgtrace import units
-from fgtrace.analysis import spread
+from fgtrace.analysis import spread, verdicts
 from fgtrace.views.model import Column
 
 LEVEL = units.level(spread.LEVEL)
 """The level of the intervals, as a column's title."""
+
+LEVEL_OF_VERDICTS = units.level(verdicts.LEVEL)
+"""That of differences that are judged."""
 
 
 @dataclass(frozen=True)

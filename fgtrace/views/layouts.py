@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fgtrace import units
-from fgtrace.views.layout import LEVEL, Layout, Shown, indented, named
+from fgtrace.views.layout import Layout, Shown, indented, named
 from fgtrace.views.layouts_of_calls import (
     ATTRIBUTION,
     BREAKDOWN,
@@ -19,6 +19,7 @@ from fgtrace.views.layouts_of_calls import (
     PHASES,
     WHATIF,
 )
+from fgtrace.views.layouts_of_matrix import MATRIX, MATRIX_BY_PAIR, MATRIX_BY_SIZE
 
 IDLE = Layout(
     title="Idle devices",
@@ -165,35 +166,6 @@ TREE = Layout(
     empty="nothing was recorded on the host",
 )
 
-MATRIX = Layout(
-    title="Routes",
-    names=("case", "route"),
-    shown=(
-        Shown("case", ("case",), named),
-        Shown("route", ("route",), named),
-        Shown("throughput", ("throughput_ns",), units.duration),
-        Shown(LEVEL, ("throughput_low_ns", "throughput_high_ns"), units.interval, drop=2),
-        Shown("enqueue", ("enqueue_ns",), units.duration, drop=3),
-        Shown(LEVEL, ("enqueue_low_ns", "enqueue_high_ns"), units.interval, drop=6),
-        Shown("latency", ("latency_ns",), units.duration, drop=4),
-        Shown(LEVEL, ("latency_low_ns", "latency_high_ns"), units.interval, drop=7),
-        Shown("graph", ("graph_ns",), units.duration, drop=8, optional=True),
-        Shown("device", ("device_time_ns",), units.duration),
-        Shown("kernels", ("kernel_count",), units.count, drop=1),
-        Shown("copies", ("copy_count",), units.count, drop=5),
-        Shown("readbacks", ("readback_count",), units.count),
-        Shown("overhead", ("overhead_factor",), units.factor, drop=5),
-        Shown("result", ("result",), named),
-    ),
-    footnotes=(
-        "A call's time by the stopwatch: back to back (throughput), the same without the final "
-        "wait (enqueue), with a wait after each call (latency).",
-        "Kernels, copies, readbacks and device time a call come from the profile; overhead is how "
-        "many times longer a profiled call took.",
-    ),
-    empty="no case was timed, and no call names one",
-)
-
 NOTES = Layout(
     title="Notes",
     names=("kind", "message"),
@@ -227,6 +199,8 @@ LAYOUTS = {
     "idle": IDLE,
     "tree": TREE,
     "matrix": MATRIX,
+    "matrix by pair": MATRIX_BY_PAIR,
+    "matrix by size": MATRIX_BY_SIZE,
     "witnesses": WITNESSES,
     "notes": NOTES,
 }
