@@ -25,15 +25,17 @@ def trim(source: Path, target: Path) -> None:
         kept = [one for one in recording["profiles"] if one["generation"] == 0]
         left_out = len(recording["profiles"]) - len(kept)
         recording["profiles"] = kept
-        recording["notes"].append(
-            {
-                "level": "info",
-                "kind": "profiles-left-out",
-                "count": left_out,
-                "message": f"profiles of later generations that are not in this sample: {left_out}",
-                "option": None,
-            }
-        )
+        if left_out:
+            message = f"profiles of later generations that are not in this sample: {left_out}"
+            recording["notes"].append(
+                {
+                    "level": "info",
+                    "kind": "profiles-left-out",
+                    "count": left_out,
+                    "message": message,
+                    "option": None,
+                }
+            )
         plan = recording["plan"]
         plan["command"] = [_last_part(word) for word in plan["command"]]
         for environment in recording["environments"]:

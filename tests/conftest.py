@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ import polars as pl
 import pytest
 from hypothesis import settings
 
+from fgtrace.frames import schema
+from fgtrace.frames.provenance import Provenance
 from fgtrace.frames.trace import FRAMES, LAZY_FRAMES, Trace
 
 # How long an example takes depends on what else the machine does.
@@ -100,6 +102,39 @@ def trace(tmp_path: Path) -> TraceBuilder:
 @pytest.fixture
 def new_trace(tmp_path: Path) -> Callable[[], TraceBuilder]:
     return lambda: TraceBuilder(tmp_path)
+
+
+def _timed(
+    calls_ns: Mapping[tuple[str, str], Sequence[Sequence[float]]],
+    parameters: dict[str, dict[str, int]] | None = None,
+) -> Trace:
+    rows = [
+        {
+            "case": case,
+            "route": route,
+            "generation": generation,
+            "process": 1000 * generation + place,
+            "turn": turn,
+            "mode": "throughput",
+            "profiler": "none",
+            "calls": 10,
+            "wall_ns": round(10 * call_ns),
+            "enqueue_ns": 1,
+        }
+        for place, ((case, route), generations) in enumerate(calls_ns.items())
+        for generation, batches in enumerate(generations)
+        for turn, call_ns in enumerate(batches)
+    ]
+    frames = {name: columns.to_frame() for name, columns in FRAMES.items()}
+    frames["samples"] = pl.DataFrame(rows, schema=schema.SAMPLES)
+    lazy = {name: columns.to_frame().lazy() for name, columns in LAZY_FRAMES.items()}
+    return Trace("made.fgtrace", Provenance(parameters=parameters or {}), **frames, **lazy)
+
+
+@pytest.fixture(scope="session")
+def timed() -> Callable[..., Trace]:
+    """Make a run of what a call took: batches by generation, by case and route."""
+    return _timed
 
 
 @pytest.fixture

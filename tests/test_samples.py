@@ -15,7 +15,9 @@ import pytest
 import fgtrace
 from fgtrace.analysis.calls import calls_report
 from fgtrace.analysis.effects import effects_report
+from fgtrace.analysis.findings import findings_report
 from fgtrace.analysis.matrix import matrix_report
+from fgtrace.analysis.matrix_by_size import matrix_by_size_report
 from fgtrace.analysis.phases import phases_report
 from fgtrace.frames.trace import Trace
 
@@ -245,3 +247,19 @@ def test_the_factorial_has_what_its_readme_says() -> None:
     assert interaction < effects.filter(kind="main")["effect_ns"].min() / 3
     assert trace.stacks is not None
     assert trace.stacks.calls.height == 20
+
+
+def test_the_sweep_has_what_its_readme_says() -> None:
+    trace = fgtrace.open(SAMPLES / "sweep.fgtrace")
+    sizes = matrix_by_size_report(trace)
+    assert sizes.filter("fastest").select("route", "size").rows() == [
+        ("aten", size) for size in (20_000, 200_000, 2_000_000, 20_000_000, 80_000_000)
+    ]
+    assert "crossover" not in findings_report(trace)["rule"]
+    times = matrix_report(trace).with_columns(
+        items=pl.col("case").str.extract(r"items=(\d+)").cast(pl.Int64),
+        waits=pl.col("throughput_ns") > 1.2 * pl.col("enqueue_ns"),
+    )
+    assert not times.filter(pl.col("items") <= 2_000_000)["waits"].any()
+    assert set(times.filter("waits")["route"]) == {"aten", "triton"}
+    assert times.filter("waits").height == 4

@@ -22,7 +22,7 @@ from fgtrace.analysis.marks import composites
 from fgtrace.analysis.measured import LEVELS, Measure
 from fgtrace.analysis.rules import PHASE_ORDER
 from fgtrace.analysis.sides import Pair, has_steps, pairs
-from fgtrace.analysis.stopwatch import batches, full_variants, undisturbed
+from fgtrace.analysis.stopwatch import by_generation
 from fgtrace.analysis.verdicts import MARGIN, VERDICT
 from fgtrace.errors import ExitCode, FgtraceError
 from fgtrace.frames.trace import Trace
@@ -225,11 +225,10 @@ class _Comparing:
 
 
 def _generations(trace: Trace, case: str | None, route: str | None) -> pl.DataFrame:
-    timed = undisturbed(batches(full_variants(trace.samples))).filter(
+    return by_generation(trace.samples).filter(
         pl.col("case").eq_missing(pl.lit(case, pl.String)),
         pl.col("route").eq_missing(pl.lit(route, pl.String)),
     )
-    return timed.group_by("generation", maintain_order=True).agg("call_ns")
 
 
 def unions(a: dict[str, set[str]], b: dict[str, set[str]]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from fgtrace.analysis.crossovers import crossovers
 from fgtrace.analysis.groups import PROFILER
 from fgtrace.analysis.host import host_report
 from fgtrace.analysis.idle import idle_report, under_recorded
@@ -16,7 +17,7 @@ from fgtrace.analysis.names import matching
 from fgtrace.analysis.pieces import host_pieces
 from fgtrace.analysis.readbacks import readbacks
 from fgtrace.analysis.rules import RULES, Rule
-from fgtrace.analysis.sweeps import crossovers, unsized
+from fgtrace.analysis.sweeps import unsized
 from fgtrace.analysis.syncs import syncs_report
 from fgtrace.analysis.whatif import whatif_report
 from fgtrace.frames.trace import Trace
@@ -44,10 +45,10 @@ KINDS = {
     "index-check": "indices are checked on the host",
     "launcher-bound": "the Python between operators and launches is the largest part of a call",
     "launch-bound": "launch calls are a large part of a call",
+    "crossover": "from some size on, another route is the faster one",
     "other-readback": "a scalar is read back outside of any known part",
     "device-idle": "the device is idle for most of its span",
     "not-capturable": "a wait keeps a call from being captured in a graph",
-    "crossover": "which of two routes is faster changes with the size",
     "compilation": "code was compiled, tuned or loaded in measured calls",
     "overhead": "the profiler made a call more than three times as long",
     "under-recorded": "graph replays were recorded in part",
@@ -97,10 +98,10 @@ def findings_report(
     pieces = host_pieces(trace, rules)
     found = [
         *_parts(trace, pieces, call_ns, rules),
+        *_crossovers(trace),
         *_waits(trace, device_phases(trace, rules)),
         *_idle(trace),
         *_capture(trace, pieces),
-        *_crossovers(trace),
         *_compilations(trace, pieces),
         *_overheads(trace),
         *_replays(trace),
@@ -214,6 +215,13 @@ def _costliest(trace: Trace) -> dict[tuple[str | None, str | None], str]:
     return told
 
 
+def _crossovers(trace: Trace) -> Iterator[_Finding]:
+    for one in crossovers(trace):
+        yield _Finding(
+            "crossover", one.case, None, one.sentence, frame="samples", count=one.batches
+        )
+
+
 def _waits(trace: Trace, phases: pl.DataFrame) -> Iterator[_Finding]:
     # Copies that no rule and no range knows.
     known = phases["device_event_id"].implode()
@@ -276,17 +284,6 @@ def _capture(trace: Trace, pieces: pl.DataFrame) -> Iterator[_Finding]:
         )
         ids = rows["event_id"].unique().sort().to_list()
         yield _Finding("not-capturable", case, route, sentence, event_ids=ids)
-
-
-def _crossovers(trace: Trace) -> Iterator[_Finding]:
-    for row in crossovers(trace).iter_rows(named=True):
-        of = f"{row['case']}[{row['fixed']}]" if row["fixed"] else row["case"]
-        at = f"{row['parameter']}="
-        sentence = (
-            f"{of}: {row['before']} is faster at {at}{row['size_before']}, {row['after']} at "
-            f"{at}{row['size_after']}: they cross near {at}{row['size']}."
-        )
-        yield _Finding("crossover", row["case"], None, sentence, frame="samples", count=2)
 
 
 def _compilations(trace: Trace, pieces: pl.DataFrame) -> Iterator[_Finding]:

@@ -7,6 +7,7 @@ import polars as pl
 from fgtrace.analysis.calls import calls_report
 from fgtrace.analysis.spread import spreads
 from fgtrace.analysis.stopwatch import batches, full_variants, undisturbed
+from fgtrace.analysis.sweeps import IN_ORDER
 from fgtrace.frames.trace import Trace
 
 MATRIX = pl.Schema(
@@ -38,7 +39,7 @@ _ROW = ("case", "route")
 
 
 def matrix_report(trace: Trace) -> pl.DataFrame:
-    """Report a row a case and route, in the order of their names.
+    """Report a row a case and route, in the order of their names and sizes.
 
     Stopwatch values come from processes that no profiler ever ran in, and are medians over
     generations of the median within. Of a factorial only the variant with every part on counts: it
@@ -64,7 +65,7 @@ def matrix_report(trace: Trace) -> pl.DataFrame:
     for part in columns:
         report = report.join(part, on=_ROW, how="left", nulls_equal=True)
     return report.select(pl.col(name).cast(dtype) for name, dtype in MATRIX.items()).sort(
-        _ROW, nulls_last=True
+        *IN_ORDER, "route", nulls_last=True
     )
 
 

@@ -27,3 +27,10 @@ def undisturbed(timed: pl.DataFrame, mode: str = "throughput") -> pl.DataFrame:
     """Select the `batches` of a mode from processes that no profiler ever ran in."""
     plain = pl.col("plain").all().over("route", "generation", "process")
     return timed.filter(plain).filter(pl.col("mode") == mode)
+
+
+def by_generation(samples: pl.DataFrame) -> pl.DataFrame:
+    """Put what a whole call took back to back into lists: one a case, route and generation."""
+    key = ("case", "route", "generation")
+    timed = undisturbed(batches(full_variants(samples)))
+    return timed.group_by(key, maintain_order=True).agg("call_ns")

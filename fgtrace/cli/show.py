@@ -38,8 +38,8 @@ REPORTS = {
 VARIANTS = {
     ("calls", "case"): "fgtrace.analysis.calls:calls_by_case_report",
     ("host", "group"): "fgtrace.analysis.host:host_by_group_report",
-    ("matrix", "pair"): "fgtrace.analysis.pairs:pairs_report",
-    ("matrix", "size"): "fgtrace.analysis.sweeps:sizes_report",
+    ("matrix", "pair"): "fgtrace.analysis.matrix_by_pair:matrix_by_pair_report",
+    ("matrix", "size"): "fgtrace.analysis.matrix_by_size:matrix_by_size_report",
     ("ops", "shape"): "fgtrace.analysis.ops:ops_by_shape_report",
 }
 """The reports that can be grouped in another way, by the word that --by takes."""

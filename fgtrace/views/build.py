@@ -11,8 +11,9 @@ import polars as pl
 
 from fgtrace import units
 from fgtrace.analysis.summary import Summary
-from fgtrace.views.layout import LEVEL, Layout, Shown, named
-from fgtrace.views.layouts import LAYOUTS, MATRIX, SIZES
+from fgtrace.views.layout import Layout
+from fgtrace.views.layouts import LAYOUTS
+from fgtrace.views.layouts_of_matrix import FITTED
 from fgtrace.views.model import Answer, Column, Table
 from fgtrace.views.notices import Notices
 
@@ -66,10 +67,8 @@ def summary_answer(summary: Summary, source: str, beside: Notices) -> Answer:
 def build_table(report: str, frame: pl.DataFrame, banners: Sequence[str] = ()) -> Table:
     """Make the table of a report, `banners` above it."""
     layout = LAYOUTS[report]
-    if layout is MATRIX:
-        layout = _matrix_layout(frame)
-    elif layout is SIZES:
-        layout, frame = _sizes_layout(frame)
+    if report in FITTED:
+        layout, frame = FITTED[report](frame)
     return laid_out(layout, frame, banners)
 
 
@@ -90,38 +89,6 @@ def laid_out(layout: Layout, frame: pl.DataFrame, banners: Sequence[str] = ()) -
         banners=tuple(banners),
         footnotes=layout.footnotes,
     )
-
-
-def _sizes_layout(frame: pl.DataFrame) -> tuple[Layout, pl.DataFrame]:
-    """Give each route a column, and each size a row."""
-    point = ["case", "fixed", "parameter", "size"]
-    routes = frame["route"].unique().sort().to_list()
-    times = [
-        pl.col("throughput_ns").filter(route=route).first().alias(f"by {route}") for route in routes
-    ]
-    fastest = pl.col("route").filter("fastest").sort().str.join(", ")
-    rows = frame.group_by(point, maintain_order=True).agg(*times, fastest=fastest)
-    by_route = [Shown(named(route), (f"by {route}",), units.duration) for route in routes]
-    shown = (*SIZES.shown[:-1], *by_route, SIZES.shown[-1])
-    return replace(SIZES, shown=shown), rows
-
-
-def _matrix_layout(frame: pl.DataFrame) -> Layout:
-    """Name a single case in the title, and say what the intervals cover."""
-    title, shown = MATRIX.title, MATRIX.shown
-    if frame["case"].n_unique() == 1:
-        title, shown = f"Routes of {named(frame['case'][0])}", shown[1:]
-    generations = max(frame["generations"].drop_nulls().to_list(), default=0)
-    covered = (
-        "the batches of one process; differences between processes are not in it."
-        if generations == 1
-        else f"up to {generations} generations and the blocks of batches within each."
-    )
-    has_intervals = frame["throughput_low_ns"].count() > 0
-    level = (f"{LEVEL} is the interval at that level, over {covered}",) if has_intervals else ()
-    replays = frame["graph_ns"].null_count() < frame.height
-    graph = ("graph: a replay of the captured call, back to back.",) if replays else ()
-    return replace(MATRIX, title=title, shown=shown, footnotes=(*level, *MATRIX.footnotes, *graph))
 
 
 def _metric(name: str, value: int | None) -> tuple[str, str]:

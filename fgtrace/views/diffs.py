@@ -20,7 +20,7 @@ from fgtrace.analysis.outcome import Outcome
 from fgtrace.analysis.tree import SEPARATOR
 from fgtrace.analysis.trend import trend_report
 from fgtrace.views.build import filtered, laid_out
-from fgtrace.views.layout import VERDICT_LEVEL, Layout, Shown, indented, named
+from fgtrace.views.layout import LEVEL_OF_VERDICTS, Layout, Shown, indented, named
 from fgtrace.views.model import Answer, Column, Table
 
 LETTERS = ascii_uppercase
@@ -61,7 +61,11 @@ ROWS = Layout(
         Shown("B − A", ("delta_ns",), units.duration),
         PERCENT,
         Shown(
-            VERDICT_LEVEL, ("interval_low_ns", "interval_high_ns"), units.interval, 3, optional=True
+            LEVEL_OF_VERDICTS,
+            ("interval_low_ns", "interval_high_ns"),
+            units.interval,
+            3,
+            optional=True,
         ),
         Shown("could see", ("detectable_ns",), units.duration, drop=4, optional=True),
         Shown("verdict", ("verdict",), named, optional=True),
@@ -249,7 +253,7 @@ def _legend(found: Diff, rows: pl.DataFrame) -> list[str]:
         told.append(f"With fewer than {verdicts.CALLS} calls a side nothing is said of chance.")
     if intervals.len():
         told.append(
-            f"{VERDICT_LEVEL}: the interval of B − A, which are means over processes of the "
+            f"{LEVEL_OF_VERDICTS}: the interval of B − A, which are means over processes of the "
             f"medians of their calls. A verdict wants more than {units.share(found.margin)}; could "
             "see: the smallest difference that would have got one."
         )

@@ -13,8 +13,8 @@ from fgtrace.views.model import Column
 LEVEL = units.level(spread.LEVEL)
 """The level of the intervals, as a column's title."""
 
-VERDICT_LEVEL = units.level(verdicts.LEVEL)
-"""That of the intervals of differences, which have verdicts."""
+LEVEL_OF_VERDICTS = units.level(verdicts.LEVEL)
+"""That of differences that are judged."""
 
 
 @dataclass(frozen=True)

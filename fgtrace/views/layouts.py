@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fgtrace import units
-from fgtrace.views.layout import LEVEL, VERDICT_LEVEL, Layout, Shown, indented, named
+from fgtrace.views.layout import Layout, Shown, indented, named
 from fgtrace.views.layouts_of_calls import (
     ATTRIBUTION,
     BREAKDOWN,
@@ -19,6 +19,7 @@ from fgtrace.views.layouts_of_calls import (
     PHASES,
     WHATIF,
 )
+from fgtrace.views.layouts_of_matrix import MATRIX, MATRIX_BY_PAIR, MATRIX_BY_SIZE
 
 IDLE = Layout(
     title="Idle devices",
@@ -165,77 +166,6 @@ TREE = Layout(
     empty="nothing was recorded on the host",
 )
 
-MATRIX = Layout(
-    title="Routes",
-    names=("case", "route"),
-    shown=(
-        Shown("case", ("case",), named),
-        Shown("route", ("route",), named),
-        Shown("generations", ("generations",), units.count, drop=9),
-        Shown("throughput", ("throughput_ns",), units.duration),
-        Shown(LEVEL, ("throughput_low_ns", "throughput_high_ns"), units.interval, drop=2),
-        Shown("enqueue", ("enqueue_ns",), units.duration, drop=3),
-        Shown(LEVEL, ("enqueue_low_ns", "enqueue_high_ns"), units.interval, drop=6),
-        Shown("latency", ("latency_ns",), units.duration, drop=4),
-        Shown(LEVEL, ("latency_low_ns", "latency_high_ns"), units.interval, drop=7),
-        Shown("graph", ("graph_ns",), units.duration, drop=8, optional=True),
-        Shown("device", ("device_time_ns",), units.duration),
-        Shown("kernels", ("kernel_count",), units.count, drop=1),
-        Shown("copies", ("copy_count",), units.count, drop=5),
-        Shown("readbacks", ("readback_count",), units.count),
-        Shown("overhead", ("overhead_factor",), units.factor, drop=5),
-        Shown("result", ("result",), named),
-    ),
-    footnotes=(
-        "A call's time by the stopwatch: back to back (throughput), the same without the final "
-        "wait (enqueue), with a wait after each call (latency).",
-        "Kernels, copies, readbacks and device time a call come from the profile; overhead is how "
-        "many times longer a profiled call took.",
-    ),
-    empty="no case was timed, and no call names one",
-)
-
-PAIRS = Layout(
-    title="Routes against each other, by the stopwatch",
-    names=("case", "route_a", "route_b"),
-    shown=(
-        Shown("case", ("case",), named),
-        Shown("A", ("route_a",), named),
-        Shown("B", ("route_b",), named),
-        Shown("A takes", ("a_ns",), units.duration, drop=1),
-        Shown("B takes", ("b_ns",), units.duration, drop=1),
-        Shown("B − A", ("effect_ns",), units.duration),
-        Shown(VERDICT_LEVEL, ("interval_low_ns", "interval_high_ns"), units.interval, drop=3),
-        Shown("B / A", ("ratio",), units.factor),
-        Shown("could see", ("detectable_ns",), units.duration, drop=4),
-        Shown("generations", ("generations",), units.count, drop=5),
-        Shown("batches", ("batches",), units.count, drop=6),
-        Shown("B is", ("verdict",), named),
-    ),
-    footnotes=(
-        "A call back to back, the mean over generations; the interval is of B − A. Could see: the "
-        "smallest difference that would have got a verdict. With one generation none gets one.",
-    ),
-    empty="no case was timed by two routes",
-)
-
-SIZES = Layout(
-    title="By size",
-    names=("case", "parameter"),
-    shown=(
-        Shown("case", ("case",), named),
-        Shown("with", ("fixed",), named, optional=True),
-        Shown("parameter", ("parameter",), named),
-        Shown("size", ("size",), units.count),
-        Shown("fastest", ("fastest",), named),
-    ),
-    footnotes=(
-        "A call back to back by each route. Fastest: all that no other is known to be faster than "
-        "(show matrix --by pair).",
-    ),
-    empty="no case was recorded at several sizes; collect --param rows=64,1024,16384 does",
-)
-
 NOTES = Layout(
     title="Notes",
     names=("kind", "message"),
@@ -269,8 +199,8 @@ LAYOUTS = {
     "idle": IDLE,
     "tree": TREE,
     "matrix": MATRIX,
-    "matrix by pair": PAIRS,
-    "matrix by size": SIZES,
+    "matrix by pair": MATRIX_BY_PAIR,
+    "matrix by size": MATRIX_BY_SIZE,
     "witnesses": WITNESSES,
     "notes": NOTES,
 }

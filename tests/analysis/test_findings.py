@@ -54,6 +54,25 @@ def test_a_readback_is_avoidable_where_the_case_gives_the_length(trace, new_trac
     assert "needed-readback" in rules(calls(new_trace(), "fgtrace::repeat_dynamic"))
 
 
+def test_a_readback_is_avoidable_at_each_size_of_a_sweep_too(trace):
+    assert "avoidable-readback" in rules(calls(trace, "fgtrace::repeat_known[rows=64,cols=8]"))
+
+
+def test_routes_that_cross_in_a_sweep_are_a_finding_that_saves_nothing_by_itself(timed):
+    times = {
+        (f"c[rows={size}]", route): [[us * 1000 + batch for batch in range(5)]] * 6
+        for route, both in {"aten": (10, 40), "triton": (20, 20)}.items()
+        for size, us in zip((64, 256), both, strict=True)
+    }
+    sweep = {case: {"rows": int(case[7:-1])} for case, _ in times}
+    (row,) = findings_report(timed(times, sweep)).rows(named=True)
+    assert (row["rule"], row["case"], row["route"]) == ("crossover", "c", None)
+    assert row["sentence"].startswith("c: aten is faster at rows=64, triton at rows=256; ")
+    assert row["saving_ns"] is row["saving_low_ns"] is None
+    assert row["evidence"] == {"frame": "samples", "event_ids": [], "count": 2 * 2 * 30}
+    assert findings_report(timed(times)).is_empty()
+
+
 def test_what_saves_most_comes_first_and_what_saves_nothing_last(trace):
     rows = found(calls(trace))
     middle = (rows["saving_low_ns"] + rows["saving_high_ns"]).drop_nulls().to_list()

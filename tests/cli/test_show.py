@@ -4,10 +4,14 @@ import json
 import os
 import re
 import unicodedata
+from pathlib import Path
 
 import pytest
 
 from fgtrace.cli.show import REPORTS, show
+from fgtrace.frames.store import save_run
+
+SAMPLE = Path(__file__).parents[2] / "samples/h200.fgtrace"
 
 FORMATS = ("table", "json", "csv", "markdown")
 ROWS = {
@@ -256,6 +260,46 @@ def test_by_groups_what_the_report_says_and_nothing_else(fgtrace, trace):
     refused = fgtrace("show", "ops", path, "--by", "case")
     assert refused.returncode == 2
     assert "ops --by shape" in refused.stderr
+
+
+def test_the_matrix_by_pair_has_a_row_a_case_and_two_routes(fgtrace):
+    result = fgtrace("show", "matrix", SAMPLE, "--by", "pair", "--format", "json")
+    rows = json.loads(result.stdout)["rows"]
+    assert len(rows) == 4 * 6
+    (row,) = [
+        row
+        for row in rows
+        if (row["case"], row["route_b"]) == ("repeat_Tensor_known", "triton")
+        and row["route_a"] == "aten"
+    ]
+    assert row["verdict"] == "slower"
+    assert 0 < row["interval_low_ns"] < row["effect_ns"] < row["interval_high_ns"]
+    assert (row["generations"], row["rounds"]) == (6, 180)
+    table = fgtrace("show", "matrix", SAMPLE, "--by", "pair", "--filter", "Tensor_known").stdout
+    assert "Pairs of routes of repeat_Tensor_known" in table
+
+
+def test_the_matrix_by_size_says_how_to_record_a_sweep_where_there_is_none(fgtrace):
+    result = fgtrace("show", "matrix", SAMPLE, "--by", "size", "--format", "json")
+    assert (result.returncode, json.loads(result.stdout)["rows"]) == (0, [])
+    assert "fgtrace collect --case NAME --param rows=64,4096" in result.stderr
+
+
+def test_a_sweep_is_shown_by_size_and_its_crossover_is_a_finding(fgtrace, timed, tmp_path):
+    routes = {"aten": {64: 10, 1024: 90}, "triton": {64: 40, 1024: 40}}
+    times = {
+        (f"repeat[rows={size}]", route): [[1000 * us + batch for batch in range(5)]] * 6
+        for route, sizes in routes.items()
+        for size, us in sizes.items()
+    }
+    run = tmp_path / "made.fgtrace"
+    run.mkdir()
+    sweep = {f"repeat[rows={size}]": {"rows": size} for size in (64, 1024)}
+    save_run(timed(times, sweep), run, name="made")
+    by_size = fgtrace("show", "matrix", run, "--by", "size").stdout
+    assert re.search(r"^ +64 +10\.0 µs +40\.0 µs  aten$", by_size, re.MULTILINE)
+    found = fgtrace("show", "findings", run, "--format", "markdown").stdout
+    assert "repeat: aten is faster at rows=64, triton at rows=1024" in found
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from fgtrace.analysis.idle import IDLE
 from fgtrace.analysis.kernels import KERNELS
 from fgtrace.analysis.launches import LAUNCHES
 from fgtrace.analysis.matrix import MATRIX
+from fgtrace.analysis.matrix_by_pair import MATRIX_BY_PAIR
+from fgtrace.analysis.matrix_by_size import MATRIX_BY_SIZE
 from fgtrace.analysis.ops import OPS, OPS_BY_SHAPE
 from fgtrace.analysis.outcome import Notice, Outcome, Problem
 from fgtrace.analysis.phases import EXPLAINED, PHASES
@@ -21,6 +23,7 @@ from fgtrace.analysis.syncs import SYNCS
 from fgtrace.analysis.tree import TREE
 from fgtrace.analysis.whatif import WHATIF
 from fgtrace.frames.schema import NOTES, WITNESSES
+from fgtrace.text.tables import render
 from fgtrace.views.build import build_table, report_answer, summary_answer
 from fgtrace.views.layouts import LAYOUTS
 from fgtrace.views.notices import Notices
@@ -45,6 +48,8 @@ SCHEMAS = {
     "idle": IDLE,
     "tree": TREE,
     "matrix": MATRIX,
+    "matrix by pair": MATRIX_BY_PAIR,
+    "matrix by size": MATRIX_BY_SIZE,
     "witnesses": WITNESSES,
     "notes": NOTES,
 }
@@ -127,6 +132,7 @@ def test_the_matrix_shows_intervals_beside_times_and_dashes_for_the_rest():
         "enqueue 95 %": "—",
         "latency": "—",
         "latency 95 %": "—",
+        "generations": "6",
         "device": "—",
         "kernels": "4",
         "copies": "—",
@@ -158,6 +164,73 @@ def test_the_matrix_says_what_its_intervals_cover(generations, said):
 def test_a_matrix_without_intervals_does_not_explain_them():
     footnotes = build_table("matrix", matrix(generations=1)).footnotes
     assert not any("95 %" in footnote for footnote in footnotes)
+
+
+def test_a_narrow_terminal_leaves_out_the_generations_first():
+    whole = render(build_table("matrix", matrix(generations=6))).splitlines()[2]
+    lines = render(build_table("matrix", matrix(generations=6)), len(whole) - 1).splitlines()
+    assert lines[-1].endswith(": generations.")
+
+
+def pair(**values):
+    row = {"case": "repeat", "route_a": "aten", "route_b": "triton"} | values
+    return pl.DataFrame([dict.fromkeys(MATRIX_BY_PAIR) | row], schema=MATRIX_BY_PAIR)
+
+
+def test_a_pair_of_routes_reads_as_what_b_is_beside_a():
+    frame = pair(effect_ns=-9_395, ratio=0.868, verdict="faster", generations=6, rounds=180)
+    table = build_table("matrix by pair", frame)
+    assert table.title == "Pairs of routes of repeat"
+    shown = cells(table)
+    assert (shown["a"], shown["b"]) == ("aten", "triton")
+    assert (shown["b − a"], shown["b / a"], shown["b is"]) == ("−9.40 µs", "0.87×", "faster")
+    both = build_table("matrix by pair", pl.concat([frame, pair(case="other")]))
+    assert [row[0] for row in both.rows] == ["repeat", "other"]
+
+
+def sizes(*rows):
+    return pl.DataFrame(
+        [
+            dict.fromkeys(MATRIX_BY_SIZE)
+            | {"case": "repeat", "parameters": others, "parameter": name, "size": size}
+            | {"route": route, "throughput_ns": ns, "fastest": fastest}
+            for others, name, size, route, ns, fastest in rows
+        ],
+        schema=MATRIX_BY_SIZE,
+    )
+
+
+def test_a_sweep_has_sizes_down_routes_across_and_the_fastest_in_the_end():
+    frame = sizes(
+        (None, "rows", 64, "aten", 9_810, True),
+        (None, "rows", 64, "size", 52_800, False),
+        (None, "rows", 4096, "aten", 50_000, False),
+        (None, "rows", 4096, "size", 50_000, False),
+        (None, "rows", 65536, "size", 73_300, True),
+    )
+    table = build_table("matrix by size", frame)
+    assert table.title == "Routes by size of repeat"
+    assert [column.title for column in table.columns] == ["rows", "aten", "size", "fastest"]
+    assert table.rows == (
+        ("64", "9.81 µs", "52.8 µs", "aten"),
+        ("4\u202f096", "50.0 µs", "50.0 µs", "—"),
+        ("65\u202f536", "—", "73.3 µs", "size"),
+    )
+
+
+def test_of_a_sweep_of_two_parameters_each_row_says_which_and_at_what_the_other_was():
+    frame = sizes(
+        ("rows=64", "cols", 8, "aten", 1000, True), ("cols=8", "rows", 64, "aten", 1000, True)
+    )
+    table = build_table("matrix by size", frame)
+    assert [column.title for column in table.columns][:3] == ["at", "parameter", "size"]
+    assert [row[:3] for row in table.rows] == [("rows=64", "cols", "8"), ("cols=8", "rows", "64")]
+
+
+def test_a_sweep_of_four_routes_fits_a_terminal_of_80_columns():
+    routes = ("aten", "flaggems", "triton", "triton-readback")
+    frame = sizes(*((None, "rows", 65536, route, 123_456, False) for route in routes))
+    assert "Left out" not in render(build_table("matrix by size", frame), 80)
 
 
 def test_a_call_that_is_not_in_medians_is_marked():
