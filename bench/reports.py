@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import sys
 import time
-from importlib import import_module
 
 import fgtrace
-from fgtrace.cli.show import REPORTS
+from fgtrace.views.reports import REPORTS, report_of
 
 
 def main(paths: list[str]) -> None:
@@ -22,11 +21,9 @@ def main(paths: list[str]) -> None:
         trace = fgtrace.open(path)
         loaded = time.perf_counter()
         print(f"{trace.source}: loaded in {loaded - began:.2f} s")
-        for report, function in REPORTS.items():
-            module, name = function.split(":")
-            call = getattr(import_module(module), name)
+        for report in REPORTS:
             started = time.perf_counter()
-            call(trace)
+            report_of(report, trace)
             print(f"  {report:12} {time.perf_counter() - started:6.3f} s")
         print(f"  {'all':12} {time.perf_counter() - loaded:6.3f} s")
 

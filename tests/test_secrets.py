@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from fgtrace import cache
-from fgtrace.cli.show import REPORTS
+from fgtrace.views.reports import REPORTS
 from fgtrace.errors import FgtraceError
 from fgtrace.frames.trace import FRAMES, LAZY_FRAMES
 from fgtrace.opening import open_trace

@@ -25,6 +25,7 @@ _NUMBERS = pl.col("case").str.extract_all(r"[0-9]+")
 IN_ORDER = (
     pl.col("case").str.replace(r"\[[^\[\]]*=[^\[\]]*\]$", ""),
     _NUMBERS.list.eval(pl.element().str.zfill(20)).list.join(","),
+    pl.col("case"),
 )
 """What cases are sorted by: their names, then their sizes, the smallest first."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,46 +11,7 @@ import click
 from fgtrace.cli.names import FORMAT, Names
 from fgtrace.cli.recordings import end_like_ctrl_c, how_to_read, opened, which_rows
 from fgtrace.errors import ExitCode
-
-REPORTS = {
-    "summary": "fgtrace.analysis.summary:summarise",
-    "findings": "fgtrace.analysis.findings:findings_report",
-    "calls": "fgtrace.analysis.calls:calls_report",
-    "phases": "fgtrace.analysis.phases:phases_report",
-    "breakdown": "fgtrace.analysis.breakdown:breakdown_report",
-    "attribution": "fgtrace.analysis.attribution:attribution_report",
-    "whatif": "fgtrace.analysis.whatif:whatif_report",
-    "effects": "fgtrace.analysis.effects:effects_report",
-    "host": "fgtrace.analysis.host:host_report",
-    "kernels": "fgtrace.analysis.kernels:kernels_report",
-    "ops": "fgtrace.analysis.ops:ops_report",
-    "launches": "fgtrace.analysis.launches:launches_report",
-    "syncs": "fgtrace.analysis.syncs:syncs_report",
-    "idle": "fgtrace.analysis.idle:idle_report",
-    "tree": "fgtrace.analysis.tree:tree_report",
-    "matrix": "fgtrace.analysis.matrix:matrix_report",
-    "witnesses": "fgtrace.views.notices:witnesses_report",
-    "notes": "fgtrace.views.notices:notes_report",
-}
-"""The reports, and the function from a trace that makes each."""
-
-VARIANTS = {
-    ("calls", "case"): "fgtrace.analysis.calls:calls_by_case_report",
-    ("host", "group"): "fgtrace.analysis.host:host_by_group_report",
-    ("matrix", "pair"): "fgtrace.analysis.matrix_by_pair:matrix_by_pair_report",
-    ("matrix", "size"): "fgtrace.analysis.matrix_by_size:matrix_by_size_report",
-    ("ops", "shape"): "fgtrace.analysis.ops:ops_by_shape_report",
-}
-"""The reports that can be grouped in another way, by the word that --by takes."""
-
-EXPLAINED = "fgtrace.analysis.phases:explained_report"
-
-TAKES = {
-    "rules": ("phases", "breakdown", "attribution", "whatif", "findings"),
-    "call_ns": ("whatif", "attribution", "findings"),
-    "without": ("whatif",),
-}
-"""The reports that take an option of their own: a keyword argument of their function."""
+from fgtrace.views.reports import GROUPINGS, REPORTS, TAKES, VARIANTS, report_of
 
 _OPTIONS = {"rules": "--rules", "call_ns": "--call-time", "without": "--without"}
 
@@ -67,18 +27,18 @@ def _own_options(report: str, given: dict[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def _variant(report: str, by: str | None, *, explain: bool) -> tuple[str, str]:
-    """Give the name of a report's layout, and its function, grouped as is asked for."""
+def _kind(report: str, by: str | None, *, explain: bool) -> str:
+    """Give the name of a report, grouped as is asked for."""
     if explain:
         if report != "phases" or by is not None:
             raise click.UsageError("--explain goes with the report phases, and with no --by")
-        return "phases explained", EXPLAINED
+        return "phases explained"
     if by is None:
-        return report, REPORTS[report]
-    if (report, by) not in VARIANTS:
-        can = ", ".join(f"{name} --by {word}" for name, word in VARIANTS)
+        return report
+    if f"{report} by {by}" not in VARIANTS:
+        can = ", ".join(one.replace(" by ", " --by ") for one in VARIANTS if " by " in one)
         raise click.UsageError(f"{report} cannot be grouped by {by}; there is {can}")
-    return f"{report} by {by}", VARIANTS[report, by]
+    return f"{report} by {by}"
 
 
 def _nanoseconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -106,7 +66,7 @@ def _nanoseconds(ctx: click.Context, param: click.Parameter, value: str | None) 
 @click.option("--format", "form", type=FORMAT, default="table", help="table, json, csv or markdown")
 @click.option(
     "--by",
-    type=Names("grouping", tuple(dict.fromkeys(word for _, word in VARIANTS))),
+    type=Names("grouping", GROUPINGS),
     help="calls by case, host by group, matrix by pair or size, ops by shape",
 )
 @click.option("--explain", is_flag=True, help="phases: which rule, why, and where it is from")
@@ -155,7 +115,7 @@ def show(
     from fgtrace.views import build
     from fgtrace.views.notices import notices
 
-    view, function = _variant(report, by, explain=explain)
+    kind = _kind(report, by, explain=explain)
     own = _own_options(report, {"rules": rules, "call_ns": call_ns, "without": without})
     if report in TAKES["rules"]:
         from fgtrace.analysis.rules import read_rules
@@ -166,12 +126,11 @@ def show(
     end_like_ctrl_c()
     trace = opened(path, ranges=ranges, operator=operator, cache=not no_cache, raw_times=raw_times)
     beside = notices(trace)
-    module, name = function.split(":")
-    result = getattr(import_module(module), name)(trace, **own)
+    result = report_of(kind, trace, **own)
     if report == "summary":
         answer = build.summary_answer(result, trace.source, beside)
     else:
-        answer = build.report_answer(view, result, beside, filtered, limit)
+        answer = build.report_answer(kind, result, beside, filtered, limit)
     emit_answer(answer, beside, form, raw_names=raw_names)
     if strict and answer.document["outcome"] == "partial":
         ctx.exit(ExitCode.UNREADABLE)

@@ -13,7 +13,7 @@ import pytest
 
 from fgtrace import __version__
 from fgtrace.cli import main
-from fgtrace.cli.show import REPORTS
+from fgtrace.views.reports import REPORTS
 from fgtrace.errors import ExitCode, FgtraceError
 
 VERBS = ("collect", "show", "diff", "cases", "doctor", "cache", "recorder")

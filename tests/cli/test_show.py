@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fgtrace.cli.show import REPORTS, show
+from fgtrace.cli.show import show
+from fgtrace.views.reports import REPORTS
 from fgtrace.frames.store import save_run
 
 SAMPLE = Path(__file__).parents[2] / "samples/h200.fgtrace"
