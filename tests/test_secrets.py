@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from fgtrace import cache
-from fgtrace.views.reports import REPORTS
 from fgtrace.errors import FgtraceError
 from fgtrace.frames.trace import FRAMES, LAZY_FRAMES
 from fgtrace.opening import open_trace
+from fgtrace.views.reports import REPORTS
 
 TOKEN = "hf_PlAnTeDsEcReT0123456789"
 SIGN = "PlAnTeD"

@@ -41,13 +41,11 @@ def syncs_report(trace: Trace) -> pl.DataFrame:
     the stream waits for is not known. A device is idle when no kernel, copy or fill of the part
     runs on any of its devices.
     """
-    calls = _calls(trace)
+    calls = waiting_calls(trace)
     idle = pl.col("dur_ns") - covered_length(calls, trace.device_work, ["part"])
     row = ["api", "op", "class"]
     return (
         calls.with_columns(
-            api=pl.col("name").cast(pl.String),
-            op=_around(trace, "op", calls),
             call_site=_around(trace, "python", calls),
             device_idle_ns=pl.when("device_recorded").then(idle),
         )
@@ -82,21 +80,28 @@ def _around(trace: Trace, kind: str, calls: pl.DataFrame) -> pl.Series:
     )
 
 
-def _calls(trace: Trace) -> pl.DataFrame:
-    # The events in which something waits, with `class`, `bytes` and `device_recorded`.
+def waiting_calls(trace: Trace) -> pl.DataFrame:
+    """Select the API calls in which something waits.
+
+    Added are `api`, `op` and `class`, as in SYNCS, `bytes` and `device_recorded`.
+    """
     api = trace.api_calls
     waited = waits(trace).select("event_id", pl.col("wait").cast(pl.String))
     event_waits = outermost(api.filter(matching(api["name"], _EVENT_WAIT)))
     classes = pl.concat([waited, event_waits.select("event_id", wait=pl.lit("event_wait"))])
     known = pl.col("device_recorded") & (pl.col("class") != "event_wait")
-    return (
+    calls = (
         api.join(
             classes.rename({"wait": "class"}), on="event_id", how="inner", maintain_order="left"
         )
         .join(_bytes(trace), on="event_id", how="left", maintain_order="left")
         .join(recorded_parts(trace), on="part", how="left", maintain_order="left")
-        .with_columns(bytes=pl.when(pl.col("copies").is_null() & known).then(0).otherwise("bytes"))
+        .with_columns(
+            api=pl.col("name").cast(pl.String),
+            bytes=pl.when(pl.col("copies").is_null() & known).then(0).otherwise("bytes"),
+        )
     )
+    return calls.with_columns(op=_around(trace, "op", calls))
 
 
 def _bytes(trace: Trace) -> pl.DataFrame:

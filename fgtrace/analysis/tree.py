@@ -47,6 +47,27 @@ def tree_report(trace: Trace) -> pl.DataFrame:
     and threads are added up. Device work belongs to the path of its launch or, where the file has
     none, of its operator.
     """
+    return (
+        _paths(trace)
+        .with_columns(
+            pl.when(not trace.device_work.is_empty()).then(pl.col("device_time_ns", "kernel_count"))
+        )
+        .select(TREE.names())
+        .cast(TREE)
+    )
+
+
+def paths_of(trace: Trace) -> pl.DataFrame:
+    """Give the `path` of each event of the tree, by `event_id`."""
+    paths = _paths(trace).select("path_id", "path")
+    return _with_paths(trace).select("event_id", "path_id").join(paths, on="path_id")
+
+
+def _paths(trace: Trace) -> pl.DataFrame:
+    return trace.once("paths", lambda: _added_up_paths(trace))
+
+
+def _added_up_paths(trace: Trace) -> pl.DataFrame:
     host = _with_paths(trace)
     owner = pl.coalesce("launch_event_id", "op_event_id")
     is_first = pl.col("event_id") == pl.col("path_id")
@@ -63,14 +84,7 @@ def tree_report(trace: Trace) -> pl.DataFrame:
         .with_columns(pl.col("name").cast(pl.String), rows=1)
     )
     levels = [paths.filter(pl.col("depth") == depth) for depth in range(_deepest(paths) + 1)]
-    return (
-        _in_order(_added_up(levels), paths)
-        .with_columns(
-            pl.when(not trace.device_work.is_empty()).then(pl.col("device_time_ns", "kernel_count"))
-        )
-        .select(TREE.names())
-        .cast(TREE)
-    )
+    return _in_order(_added_up(levels), paths)
 
 
 def _with_paths(trace: Trace) -> pl.DataFrame:

@@ -36,6 +36,7 @@ VERBS = {
         "fgtrace.cli.collect:collect", "Check, time and profile a case by several routes."
     ),
     "show": Verb("fgtrace.cli.show:show", "Print a report of a trace."),
+    "view": Verb("fgtrace.cli.view:view", "Browse a recording in the terminal."),
     "diff": Verb("fgtrace.cli.diff:diff", "Compare recordings: what changed, and is it real."),
     "cases": Verb("fgtrace.cli.cases:cases", "List the cases and the routes that can serve them."),
     "doctor": Verb("fgtrace.cli.doctor:doctor", "Say what can be recorded here, and what not."),

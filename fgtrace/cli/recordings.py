@@ -84,20 +84,35 @@ def opened(
 
     They are those that the recording marks, or the ranges or calls of an operator of such a name.
     """
+    if ranges is not None and operator is not None:
+        raise click.UsageError("--range and --call: calls are one or the other")
+    with Progress(after=0.5) as progress:
+        return open_selected(
+            name,
+            lambda *state: progress.show(reading(*state)),
+            ranges=ranges,
+            operator=operator,
+            cache=cache,
+            raw_times=raw_times,
+        )
+
+
+def open_selected(
+    name: str,
+    progress: Callable[[str, int, int], None],
+    *,
+    ranges: str | None = None,
+    operator: str | None = None,
+    cache: bool,
+    raw_times: bool,
+) -> Trace:
+    """Open a recording, and keep the calls that `name` selects; `progress` is told what is read."""
     from fgtrace.analysis.calls import select_calls
     from fgtrace.analysis.sides import narrowed
     from fgtrace.opening import open_trace
 
-    if ranges is not None and operator is not None:
-        raise click.UsageError("--range and --call: calls are one or the other")
     path, selectors = selected(name)
-    with Progress(after=0.5) as progress:
-        trace = open_trace(
-            path,
-            lambda *state: progress.show(reading(*state)),
-            cache=cache,
-            raw_times=raw_times,
-        )
+    trace = open_trace(path, progress, cache=cache, raw_times=raw_times)
     if ranges is not None or operator is not None:
         trace = select_calls(trace, ranges=ranges, operator=operator)
     return narrowed(trace, selectors)

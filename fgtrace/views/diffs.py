@@ -162,10 +162,15 @@ def diff_answer(
 
 
 def _rows_table(found: Diff, rows: pl.DataFrame, chosen: Chosen) -> Table:
-    shown, cuts = _cut(rows if chosen.all else _changed(rows), rows.height, chosen)
-    without = () if found.comparability.percentages or chosen.force else (PERCENT,)
-    table = laid_out(_titled(ROWS, shown, found.by, without), shown)
+    shown, cuts = _cut(rows if chosen.all else changed(rows), rows.height, chosen)
+    table = row_table(found, shown, percentages=chosen.force)
     return replace(table, footnotes=(*cuts, *_legend(found, shown)))
+
+
+def row_table(found: Diff, rows: pl.DataFrame, *, percentages: bool = False) -> Table:
+    """Make the table of rows of a diff; percentages where they may be read, or anyway."""
+    without = () if percentages or found.comparability.percentages else (PERCENT,)
+    return laid_out(_titled(ROWS, rows, found.by, without), rows)
 
 
 def _trend_table(rows: pl.DataFrame, chosen: Chosen) -> Table:
@@ -206,7 +211,7 @@ def _left_out(there: int, limit: int) -> str:
     return f"{there - limit} of {there} rows are left out by --limit {limit}."
 
 
-def _changed(rows: pl.DataFrame) -> pl.DataFrame:
+def changed(rows: pl.DataFrame) -> pl.DataFrame:
     """Leave out the rows that did not change; what is around one that did stays."""
     a, b, verdict = pl.col("time_a_ns"), pl.col("time_b_ns"), pl.col("verdict")
     near = (b - a).abs() <= verdicts.MARGIN * pl.max_horizontal(a, b)

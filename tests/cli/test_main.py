@@ -13,8 +13,8 @@ import pytest
 
 from fgtrace import __version__
 from fgtrace.cli import main
-from fgtrace.views.reports import REPORTS
 from fgtrace.errors import ExitCode, FgtraceError
+from fgtrace.views.reports import REPORTS
 
 VERBS = ("collect", "show", "diff", "cases", "doctor", "cache", "recorder")
 FULL = Path("/dev/full")

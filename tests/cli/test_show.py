@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fgtrace.cli.show import show
-from fgtrace.views.reports import REPORTS
 from fgtrace.frames.store import save_run
+from fgtrace.views.reports import REPORTS
 
 SAMPLE = Path(__file__).parents[2] / "samples/h200.fgtrace"
 

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fgtrace.text.tables import cut, render
+from fgtrace.text.tables import render
 from fgtrace.units import printable, text_width
+from fgtrace.views.fitting import cut
 from fgtrace.views.model import Column, Table
 
 MATRIX = Table(

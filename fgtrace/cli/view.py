@@ -1,0 +1,36 @@
+"""`fgtrace view`: recordings browsed in the terminal."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from fgtrace.cli.recordings import open_selected
+
+
+@click.command(
+    epilog="Two recordings open on their difference. Without one, the newest run below this folder "
+    "is opened, or a list to choose from. Selectors stand behind a path as for `diff`. On a slow "
+    "line, TEXTUAL_FPS=30 draws less often."
+)
+@click.argument("paths", type=click.Path(readable=False), metavar="[TRACE [TRACE2]]", nargs=-1)
+@click.option("--ascii", "ascii_only", is_flag=True, help="no block and braille characters")
+@click.option("--raw-times", is_flag=True, help="times that cannot be, as recorded")
+@click.option("--no-cache", is_flag=True, help="read it anew, and keep nothing of it")
+def view(paths: tuple[str, ...], ascii_only: bool, raw_times: bool, no_cache: bool) -> None:
+    """Browse a recording, from the finding down to the event; or two, and what changed."""
+    # Textual takes long to import, and `--help` and completion need none of it.
+    from fgtrace.tui.app import TraceApp
+
+    if len(paths) > 2:
+        raise click.UsageError("at most two recordings are browsed; diff compares more")
+    opener = partial(open_selected, cache=not no_cache, raw_times=raw_times)
+    TraceApp(paths or _newest_run(), opener, ascii_only=ascii_only).run()
+
+
+def _newest_run() -> tuple[str, ...]:
+    runs = [path for folder in (".", "runs") for path in Path(folder).glob("*.fgtrace")]
+    newest = max(runs, key=lambda path: path.stat().st_mtime, default=None)
+    return () if newest is None else (str(newest),)
