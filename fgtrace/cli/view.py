@@ -22,12 +22,21 @@ from fgtrace.cli.recordings import open_selected
 def view(paths: tuple[str, ...], ascii_only: bool, raw_times: bool, no_cache: bool) -> None:
     """Browse a recording, from the finding down to the event; or two, and what changed."""
     # Textual takes long to import, and `--help` and completion need none of it.
+    from fgtrace.cli.settings import read_settings
     from fgtrace.tui.app import TraceApp
 
     if len(paths) > 2:
         raise click.UsageError("at most two recordings are browsed; diff compares more")
+    settings = read_settings()
     opener = partial(open_selected, cache=not no_cache, raw_times=raw_times)
-    TraceApp(paths or _newest_run(), opener, ascii_only=ascii_only).run()
+    app = TraceApp(
+        paths or _newest_run(),
+        opener,
+        ascii_only=ascii_only,
+        theme=settings.theme,
+        keymap=settings.keymap,
+    )
+    app.run()
 
 
 def _newest_run() -> tuple[str, ...]:

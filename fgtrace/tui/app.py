@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, Protocol
 
 from rich.text import Text
@@ -11,11 +11,12 @@ from textual import on, work
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer, Input, Static
 from textual.worker import Worker, WorkerState
 
-from fgtrace.errors import FgtraceError
+from fgtrace.errors import ExitCode, FgtraceError
 from fgtrace.frames.trace import Trace
 from fgtrace.tui.bindings import APP_KEYS, SCREENS
 from fgtrace.tui.loaded import Loaded
@@ -34,6 +35,15 @@ SMALLEST = (60, 16)
 """Columns and rows under which the screen says that it is too small."""
 
 
+PANES: tuple[type[Pane], ...] = (OverviewPane, ReportPane, TreePane, AttributionPane, DiffPane)
+
+KEY_IDS = {
+    key.id: key
+    for key in (*APP_KEYS, *FrameTable.KEYS, *(key for pane in PANES for key in pane.KEYS))
+}
+"""Every key by its name: what a user can set to another."""
+
+
 class Opener(Protocol):
     """Opens a recording; `progress` is told the file's name, and how much of it is read."""
 
@@ -50,9 +60,23 @@ class TraceApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [key.binding() for key in APP_KEYS]
 
     def __init__(
-        self, paths: Sequence[str], open_trace: Opener, *, ascii_only: bool = False
+        self,
+        paths: Sequence[str],
+        open_trace: Opener,
+        *,
+        ascii_only: bool = False,
+        theme: str | None = None,
+        keymap: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
+        if theme is not None:
+            if theme not in self.available_themes:
+                raise _no_such("theme", theme, self.available_themes)
+            self.theme = theme
+        unknown = set(keymap or ()) - set(KEY_IDS)
+        if unknown:
+            raise _no_such("key", min(unknown), KEY_IDS)
+        self.set_keymap(dict(keymap or {}))
         self.paths = list(paths)
         self._open_trace = open_trace
         self.ascii_only = ascii_only
@@ -87,9 +111,9 @@ class TraceApp(App[None]):
         else:
             self.action_open()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: Resize) -> None:
         """Say when there is too little room."""
-        small = self.size.width < SMALLEST[0] or self.size.height < SMALLEST[1]
+        small = event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1]
         self.screen.set_class(small, "too-small")
         self._say_tabs()
 
@@ -158,10 +182,13 @@ class TraceApp(App[None]):
         """Close the filter; with none open, take it away."""
         box = self.query_one("#filter", Input)
         table = self.pane.table()
+        pane = self.pane
         if table is not None and (box.display or table.filter_text):
             table.keep(None)
+        elif isinstance(pane, ReportPane):
+            pane.show_all()
         box.display = False
-        self.pane.focus_table()
+        pane.focus_table()
 
     def action_copy_row(self) -> None:
         """Copy the marked row, names in full."""
@@ -217,9 +244,8 @@ class TraceApp(App[None]):
         if not ids:
             self.notify("no events are behind this row", timeout=2)
             return
+        self.query_one("#events", ReportPane).show_rows(loaded.events.only(ids, of))
         self.action_go("events")
-        table = self.query_one("#events", Pane).query_one(FrameTable)
-        table.show(loaded.events.only(ids, of))
 
     def _chosen(self, path: str | None) -> None:
         if path:
@@ -281,3 +307,12 @@ class TraceApp(App[None]):
                 f"[{label}]" if name == current else f" {label} ", "bold" if name == current else ""
             )
         self.query_one("#tabs", Static).update(line)
+
+
+def _no_such(what: str, name: str, names: Iterable[str]) -> FgtraceError:
+    return FgtraceError(
+        f"config.toml: there is no {what} {name!r}",
+        hint=f"one of: {', '.join(sorted(names))}",
+        kind="usage",
+        exit_code=ExitCode.USAGE,
+    )

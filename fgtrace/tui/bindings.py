@@ -37,7 +37,6 @@ class Key:
 SCREENS = {
     "overview": "Overview",
     "kernels": "Kernels",
-    "timeline": "Timeline",
     "tree": "Tree",
     "host": "Host",
     "attribution": "Attribution",
@@ -55,8 +54,7 @@ APP_KEYS = (
         if number < 10
     ),
     Key("app.filter", "slash", "filter", "filter", "/", footer=True),
-    Key("app.back", "escape", "clear", "take the filter away", "esc"),
-    Key("app.timeline", "t", "timeline", "timeline", "t", footer=True),
+    Key("app.back", "escape", "clear", "all rows again", "esc"),
     Key("app.copy", "y", "copy_row", "copy the row", "y"),
     Key("app.open", "o", "open", "open another recording", "o"),
     Key("app.compare", "c", "compare", "compare", "c", footer=True),

@@ -250,7 +250,7 @@ class EventRows:
 
     def only(self, event_ids: Sequence[int], of: str) -> EventRows:
         """Keep the events with these ids."""
-        ids = pl.Series(event_ids, dtype=pl.UInt32)
+        ids = pl.Series(event_ids, dtype=pl.UInt32).implode()
         return replace(self, frame=self.frame.filter(pl.col("event_id").is_in(ids)), of=of)
 
     @property

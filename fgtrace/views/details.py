@@ -28,9 +28,7 @@ def detail(trace: Trace, kind: str, row: Row, beside: Row | None = None) -> tupl
     With another row of the same report beside it, both are drawn over the same times.
     """
     if kind not in ("kernels", "ops"):
-        return tuple(
-            f"{name.replace('_', ' ')}: {_text(name, value)}" for name, value in row.items()
-        )
+        return (" · ".join(_told(name, value) for name, value in row.items()),)
     both = [row] if beside is None else [row, beside]
     times = [_durations(trace, kind, one) for one in both]
     duration = pl.col("dur_ns")
@@ -54,12 +52,16 @@ def sparkline(values: list[float]) -> str:
     return "".join(BLOCKS[ceil(8 * value / top)] for value in values)
 
 
-def _text(name: str, value: Any) -> str:
+def _told(name: str, value: Any) -> str:
+    """Say what a value is, and what it is worth, in the unit that ends its name."""
+    told = name.removesuffix("_ns").replace("_", " ")
     if value is None:
-        return MISSING
+        return f"{told} {MISSING}"
     if name.endswith("_ns") and isinstance(value, int):
-        return units.duration(value)
-    return units.printable(str(value))
+        return f"{told} {units.duration(value)}"
+    if isinstance(value, float):
+        return f"{told} {value:.3g}"
+    return f"{told} {units.printable(str(value))}"
 
 
 def _durations(trace: Trace, kind: str, row: Row) -> pl.DataFrame:

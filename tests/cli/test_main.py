@@ -16,7 +16,7 @@ from fgtrace.cli import main
 from fgtrace.errors import ExitCode, FgtraceError
 from fgtrace.views.reports import REPORTS
 
-VERBS = ("collect", "show", "diff", "cases", "doctor", "cache", "recorder")
+VERBS = ("collect", "show", "view", "diff", "cases", "doctor", "cache", "recorder")
 FULL = Path("/dev/full")
 # Unbuffered, Python has nothing left to write, and to fail at, when it ends.
 BUFFERED = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}

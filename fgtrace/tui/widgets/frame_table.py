@@ -223,7 +223,7 @@ class FrameTable(ScrollView, can_focus=True):
         natural = natural_widths(columns, self._rows.cells(0, MEASURED))
         # Room for the arrow that says what rows are sorted by.
         natural = [width + 1 for width in natural]
-        width = max(self.scrollable_content_region.width, 1)
+        width = max(self.size.width - self.styles.scrollbar_size_vertical, 1)
         self._kept, self._widths = fitted(columns, natural, width)
 
     def _headings(self) -> Strip:

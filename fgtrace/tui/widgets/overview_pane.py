@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import ClassVar
 
 from rich.text import Text
@@ -17,8 +18,8 @@ from fgtrace.tui.widgets.panes import Pane
 from fgtrace.units import printable
 from fgtrace.views.overview import Bar, Overview
 
-BAR = 40
-"""Cells of a whole call."""
+ROOMY = 100
+"""Columns from which there is room for what explains the numbers."""
 
 
 class OverviewPane(Pane):
@@ -72,31 +73,41 @@ class OverviewPane(Pane):
         for tile in found.tiles:
             text.append(f"{tile.title} ", style="dim")
             text.append(tile.value, style="bold")
-            text.append(f" {tile.below}   " if tile.below else "   ", style="dim")
-        self._bars(text, "Where one call goes on the host", found.host)
-        self._bars(text, "and on the device", found.device)
-        text.append(f"\n{self._waits} waiting. {found.note}", style="dim")
-        text.append(f"\n\n{self._trouble()}")
+            below = tile.below if self.size.width >= ROOMY else ""
+            text.append(f" {below}   " if below else "   ", style="dim")
+        if found.host:
+            self._bars(text, found)
+        if trouble := self._trouble():
+            text.append(f"\n\n{trouble}")
         self.query_one(".overview", Static).update(text)
 
-    def _bars(self, text: Text, title: str, bars: tuple[Bar, ...]) -> None:
-        if not bars:
-            return
-        text.append(f"\n\n{title}", style="bold")
-        width = max(len(bar.name) for bar in bars)
+    def _bars(self, text: Text, found: Overview) -> None:
+        """Draw the host's parts beside the device's."""
+        half = max(self.size.width // 2 - 2, 30)
+        left = ["Where one call goes on the host", *self._parts(found.host, half)]
+        right = ["and on the device", *self._parts(found.device, half)]
+        text.append("\n")
+        for host, device in zip_longest(left, right, fillvalue=""):
+            text.append(f"\n{host:{half}} {device}", style="bold" if host == left[0] else "")
+        text.append(f"\n{self._waits} waiting. {found.note}", style="dim")
+
+    def _parts(self, bars: tuple[Bar, ...], width: int) -> list[str]:
+        names = max((len(bar.name) for bar in bars), default=0)
+        room = max(width - names - 17, 4)
+        lines = []
         for bar in bars:
-            cells, waits = round(BAR * bar.share), round(BAR * bar.waiting)
-            text.append(f"\n  {bar.name:{width}} {bar.time:>8} {100 * bar.share:3.0f} % ")
-            text.append(self._full * (cells - waits))
-            text.append(self._waits * waits)
+            cells, waits = round(room * bar.share), round(room * bar.waiting)
+            drawn = self._full * (cells - waits) + self._waits * waits
+            lines.append(f"  {bar.name:{names}} {bar.time:>8} {100 * bar.share:2.0f} % {drawn}")
+        return lines
 
     def _trouble(self) -> str:
         assert self.loaded is not None
         warnings = self.loaded.notices.lines()
         if not warnings:
-            return "What stands out"
+            return ""
         more = f" (and {len(warnings) - 1} more: notes)" if len(warnings) > 1 else ""
-        return f"! {warnings[0]}{more}\n\nWhat stands out"
+        return f"! {warnings[0]}{more}"
 
     @on(FrameTable.Marked)
     def _tell(self, message: FrameTable.Marked) -> None:

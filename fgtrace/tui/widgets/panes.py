@@ -69,6 +69,7 @@ class ReportPane(Pane):
         self.kinds = kinds
         self._kind = kinds[0]
         self._beside: int | None = None
+        self._some = False
         self.help_text = help_text
 
     @property
@@ -86,6 +87,17 @@ class ReportPane(Pane):
         """Show another report."""
         self._kind, self._filled, self._beside = kind, False, None
         self.look()
+
+    def show_rows(self, rows: Rows) -> None:
+        """Show some rows of the report instead of all."""
+        self._filled = self._some = True
+        self._show(self._kind, rows)
+
+    def show_all(self) -> None:
+        """Show all rows again."""
+        if self._some:
+            self._some = self._filled = False
+            self.look()
 
     def fill(self, loaded: Loaded) -> None:
         """Make the report, and show it."""
