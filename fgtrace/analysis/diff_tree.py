@@ -11,7 +11,7 @@ import polars as pl
 from fgtrace.analysis.aligning import align
 from fgtrace.analysis.around import INTERVAL
 from fgtrace.analysis.marks import phase_marks, phases_of
-from fgtrace.analysis.measured import MEASURED, Measure
+from fgtrace.analysis.measured import HOST_KINDS, MEASURED, Measure
 from fgtrace.analysis.rules import PHASE_ORDER, RANGE
 from fgtrace.analysis.tree import SEPARATOR, escaped
 from fgtrace.frames.nesting import nest
@@ -96,13 +96,26 @@ def _host(trace: Trace, measure: Measure, calls: pl.DataFrame) -> pl.DataFrame:
         host = host.filter(pl.col("event_id") != pl.col("call_id"))
     kind = pl.when(pl.col("kind").is_in(HOST_API)).then(pl.lit("api"))
     track = pl.col("event_id").cast(pl.Int64).min().over("call_id", "process", "thread")
-    return nest(host.select(*INTERVAL, "call_id", name=measure.named(host))).with_columns(
+    columns = [*INTERVAL, "call_id"]
+    if _nested_already(trace, host):
+        nested = host.select(*columns, "own_ns", "parent_id", name=measure.named(host))
+    else:
+        nested = nest(host.select(*columns, name=measure.named(host)))
+    return nested.with_columns(
         pl.col("parent_id").cast(pl.Int64),
         id=pl.col("event_id").cast(pl.Int64),
         track=track,
         event_kind="kind",
         kind=kind.otherwise(pl.col("kind").cast(pl.String)),
     )
+
+
+def _nested_already(trace: Trace, host: pl.DataFrame) -> bool:
+    """Say whether no event of a kind that is left out is around one of these, or takes its time."""
+    others = trace.host_events.filter(~pl.col("kind").is_in(HOST_KINDS))
+    if (others["dur_ns"] > 0).any():
+        return False
+    return not host["parent_id"].is_in(others["event_id"].implode()).any()
 
 
 def _in_phases(trace: Trace, measure: Measure, host: pl.DataFrame) -> pl.DataFrame:

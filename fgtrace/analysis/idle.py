@@ -47,14 +47,9 @@ def idle_report(trace: Trace) -> pl.DataFrame:
     the launch's latency. So the rows add up to the spans of the devices' work less the time in
     which they were busy.
     """
-    gaps = _gaps(trace)
     span = _span(trace)
-    pieces = pl.concat([_without_host(gaps), _launching(gaps), _on_host(trace, gaps)])
     return (
-        pieces.filter(pl.col("idle_ns") > 0)
-        .group_by("cause", "where", "gap_id")
-        .agg(pl.col("idle_ns").sum(), pl.col("event_id").first())
-        .sort("idle_ns", "event_id", descending=[True, False])
+        idle_gaps(trace)
         .group_by("cause", "where", maintain_order=True)
         .agg(
             pl.col("event_id").first(),
@@ -66,6 +61,25 @@ def idle_report(trace: Trace) -> pl.DataFrame:
         .sort("idle_ns", "cause", "where", descending=[True, False, False])
         .select(IDLE.names())
         .cast(IDLE)
+    )
+
+
+def idle_gaps(trace: Trace) -> pl.DataFrame:
+    """Make a row for each gap, cause and place, the longest first.
+
+    `event_id` is the work that ends the gap, `idle_ns` its part of the gap.
+    """
+    return trace.once("idle gaps", lambda: _idle_gaps(trace))
+
+
+def _idle_gaps(trace: Trace) -> pl.DataFrame:
+    gaps = _gaps(trace)
+    pieces = pl.concat([_without_host(gaps), _launching(gaps), _on_host(trace, gaps)])
+    return (
+        pieces.filter(pl.col("idle_ns") > 0)
+        .group_by("cause", "where", "gap_id")
+        .agg(pl.col("idle_ns").sum(), pl.col("event_id").first())
+        .sort("idle_ns", "event_id", descending=[True, False])
     )
 
 

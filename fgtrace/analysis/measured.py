@@ -46,7 +46,8 @@ LEVELS = ("call", "phase", "kernel", "op")
 NO_OPERATOR = "(no operator)"
 """The name that device work has whose operator is not known."""
 
-_HOST_KINDS = ("op", "range", *HOST_API)
+HOST_KINDS = ("op", "range", *HOST_API)
+"""The kinds of host events that are compared."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Measure:
         host = (
             trace.host_events.with_columns(call_id="part") if self.whole else events_in_calls(trace)
         )
-        return host.filter(pl.col("kind").is_in(_HOST_KINDS))
+        return host.filter(pl.col("kind").is_in(HOST_KINDS))
 
     def named(self, events: pl.DataFrame) -> pl.Series:
         """Give the names under which events are compared."""

@@ -27,6 +27,7 @@ from fgtrace.tui.widgets.diff_pane import DiffPane
 from fgtrace.tui.widgets.frame_table import FrameTable
 from fgtrace.tui.widgets.overview_pane import OverviewPane
 from fgtrace.tui.widgets.panes import Pane, ReportPane
+from fgtrace.tui.widgets.timeline_pane import TimelinePane
 from fgtrace.tui.widgets.tree_pane import TreePane
 from fgtrace.units import printable
 from fgtrace.views.reports import REPORTS
@@ -35,7 +36,14 @@ SMALLEST = (60, 16)
 """Columns and rows under which the screen says that it is too small."""
 
 
-PANES: tuple[type[Pane], ...] = (OverviewPane, ReportPane, TreePane, AttributionPane, DiffPane)
+PANES: tuple[type[Pane], ...] = (
+    OverviewPane,
+    ReportPane,
+    TreePane,
+    AttributionPane,
+    DiffPane,
+    TimelinePane,
+)
 
 KEY_IDS = {
     key.id: key
@@ -90,6 +98,7 @@ class TraceApp(App[None]):
         with ContentSwitcher(initial="overview", id="screens"):
             yield OverviewPane(id="overview", ascii_only=self.ascii_only)
             yield ReportPane("kernels", "phases", "ops", "ops by shape", id="kernels")
+            yield TimelinePane(id="timeline", ascii_only=self.ascii_only)
             yield TreePane("tree", id="tree")
             yield ReportPane("host", "host by group", id="host")
             yield AttributionPane("attribution", "whatif", id="attribution")
@@ -171,11 +180,11 @@ class TraceApp(App[None]):
     def action_filter(self) -> None:
         """Ask for what the rows are filtered by."""
         table = self.pane.table()
-        if table is None:
+        if table is None and not isinstance(self.pane, TimelinePane):
             return
         box = self.query_one("#filter", Input)
         box.display = True
-        box.value = table.filter_text
+        box.value = "" if table is None else table.filter_text
         box.focus()
 
     def action_clear(self) -> None:
@@ -189,6 +198,26 @@ class TraceApp(App[None]):
             pane.show_all()
         box.display = False
         pane.focus_table()
+
+    def action_timeline(self) -> None:
+        """Show the events behind the marked row in the timeline."""
+        table = self.pane.table()
+        if self.loaded and table is not None and table.rows is not None and len(table.rows):
+            self._look_in_timeline(table, table.marked)
+
+    @work(thread=True, exclusive=True, group="behind", exit_on_error=False)
+    def _look_in_timeline(self, table: FrameTable, place: int) -> None:
+        rows = table.rows
+        assert rows is not None
+        ids = self.loaded[-1].behind(rows, place)
+        self.call_from_thread(self._show_in_timeline, ids)
+
+    def _show_in_timeline(self, ids: list[int]) -> None:
+        if not ids:
+            self.notify("no events are behind this row", timeout=2)
+            return
+        self.query_one(TimelinePane).show_event(ids[0])
+        self.action_go("timeline")
 
     def action_copy_row(self) -> None:
         """Copy the marked row, names in full."""
@@ -215,17 +244,19 @@ class TraceApp(App[None]):
 
     @on(Input.Submitted, "#filter")
     def _filter(self, message: Input.Submitted) -> None:
-        table = self.pane.table()
-        assert table is not None
+        pane, table = self.pane, self.pane.table()
         inverse = message.value.startswith("!")
         try:
             pattern = re.compile(message.value.removeprefix("!"))
         except re.error as error:
             self.notify(f"no regular expression: {error}", severity="error")
             return
-        table.keep(pattern if message.value else None, inverse=inverse)
+        if table is not None:
+            table.keep(pattern if message.value else None, inverse=inverse)
+        elif isinstance(pane, TimelinePane):
+            pane.find(pattern if message.value else None)
         self.query_one("#filter").display = False
-        self.pane.focus_table()
+        pane.focus_table()
 
     @on(FrameTable.Followed)
     def _follow(self, message: FrameTable.Followed) -> None:
@@ -253,13 +284,14 @@ class TraceApp(App[None]):
 
     def _chosen_second(self, path: str | None) -> None:
         if path:
-            self._open([self.loaded[0].source, path])
+            self._open([self.loaded[0].name, path])
 
     @work(thread=True, exclusive=True, group="open", exit_on_error=False)
     def _open(self, paths: list[str]) -> None:
-        known = {one.source: one for one in self.loaded}
+        known = {one.name: one for one in self.loaded}
         opened = [
-            known.get(path) or Loaded(self._open_trace(path, self._progress)) for path in paths
+            known.get(path) or Loaded(path, self._open_trace(path, self._progress))
+            for path in paths
         ]
         self.call_from_thread(self._opened, opened)
 
@@ -270,7 +302,7 @@ class TraceApp(App[None]):
     def _opened(self, opened: list[Loaded]) -> None:
         self.loaded = opened
         new = opened[-1]
-        self._say_where("   ".join(printable(one.source) for one in opened))
+        self._say_where("   ".join(printable(one.name) for one in opened))
         for pane in self.query(Pane):
             if not isinstance(pane, DiffPane):
                 pane.take(new)

@@ -37,6 +37,7 @@ class Key:
 SCREENS = {
     "overview": "Overview",
     "kernels": "Kernels",
+    "timeline": "Timeline",
     "tree": "Tree",
     "host": "Host",
     "attribution": "Attribution",
@@ -55,6 +56,7 @@ APP_KEYS = (
     ),
     Key("app.filter", "slash", "filter", "filter", "/", footer=True),
     Key("app.back", "escape", "clear", "all rows again", "esc"),
+    Key("app.timeline", "t", "timeline", "timeline", "t", footer=True),
     Key("app.copy", "y", "copy_row", "copy the row", "y"),
     Key("app.open", "o", "open", "open another recording", "o"),
     Key("app.compare", "c", "compare", "compare", "c", footer=True),

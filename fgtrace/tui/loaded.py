@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from fgtrace.analysis.diff import Asked, diff
 from fgtrace.views.browse import EventRows, ReportRows, Rows
 from fgtrace.views.browse_diffs import DiffRows
 from fgtrace.views.details import detail
+from fgtrace.views.lanes import Lanes
 from fgtrace.views.notices import Notices, notices
-from fgtrace.views.overview import Overview, Place, overview, places
+from fgtrace.views.overview import Overview, Place, glance, overview, places
 from fgtrace.views.reports import report_of
+from fgtrace.views.selection import about, arrows
 from fgtrace.views.whatif import Prediction, prediction
 
 if TYPE_CHECKING:
@@ -21,17 +23,16 @@ if TYPE_CHECKING:
 
 
 class Loaded:
-    """A trace, and reports that are made once; threads take turns."""
+    """A trace, under the name by which it was opened, and its reports, made once.
 
-    def __init__(self, trace: Trace) -> None:
+    Threads take turns.
+    """
+
+    def __init__(self, name: str, trace: Trace) -> None:
+        self.name = name
         self.trace = trace
-        self._turn = Lock()
+        self._turn = RLock()
         self._reports: dict[str, ReportRows] = {}
-
-    @property
-    def source(self) -> str:
-        """What was opened."""
-        return self.trace.source
 
     @cached_property
     def notices(self) -> Notices:
@@ -42,6 +43,11 @@ class Loaded:
     def places(self) -> list[Place]:
         """The cases and routes that calls are of."""
         return places(self.trace)
+
+    def glance(self, place: Place | None) -> Overview:
+        """Make what the first screen says at once."""
+        with self._turn:
+            return glance(self.trace, place)
 
     def overview(self, place: Place | None) -> Overview:
         """Make the first screen of a case and route."""
@@ -62,6 +68,22 @@ class Loaded:
         """All events that last."""
         with self._turn:
             return EventRows.of_trace(self.trace)
+
+    @cached_property
+    def lanes(self) -> Lanes:
+        """What each thread and stream did."""
+        with self._turn:
+            return Lanes.of(self.trace)
+
+    def about(self, event_id: int) -> tuple[str, ...]:
+        """Say what a selected event is."""
+        with self._turn:
+            return about(self.trace, event_id, self.lanes.start)
+
+    def arrows(self, event_id: int) -> list[int]:
+        """Find the launch of an event, or what it launched."""
+        with self._turn:
+            return arrows(self.trace, event_id)
 
     def behind(self, rows: Rows, place: int) -> list[int]:
         """Find the events behind a row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -55,22 +55,37 @@ def places(trace: Trace) -> list[Place]:
     return list(trace.calls.select("case", "route").unique(maintain_order=True).iter_rows())
 
 
-def overview(trace: Trace, place: Place | None) -> Overview:
-    """Tell of a case and route; of None, of the trace as a whole."""
+def glance(trace: Trace, place: Place | None) -> Overview:
+    """Tell of a case and route what is known at once; of None, of the trace as a whole."""
     if place is None:
         return Overview(
             units.printable(trace.source), _of_trace(trace), (), (), "It marks no calls."
         )
     case, route = place
     calls = _of(calls_report(trace), place).filter(~pl.col("left_out"))
-    rows = _of(breakdown_report(trace), place)
-    host, device = rows.filter(side="host"), rows.filter(pl.col("side") == "device")
     return Overview(
         of=" by ".join(map(named, filter(None, (case, route)))) or "call",
-        tiles=_tiles(trace, place, calls, host),
+        tiles=_tiles(trace, place, calls),
+        host=(),
+        device=(),
+        note=f"Means of {units.count(calls.height)} profiled calls, so that parts add up.",
+    )
+
+
+def overview(trace: Trace, place: Place | None) -> Overview:
+    """Tell besides where a call goes, on the host and on the device."""
+    found = glance(trace, place)
+    if place is None:
+        return found
+    rows = _of(breakdown_report(trace), place)
+    host, device = rows.filter(side="host"), rows.filter(pl.col("side") == "device")
+    waiting = host.filter(pl.col("piece").str.starts_with("waiting"))["share"].sum()
+    waits = Tile("host waits", units.share(float(waiting)), "of a profiled call")
+    return replace(
+        found,
+        tiles=(*found.tiles, waits),
         host=_bars(host),
         device=_bars(device.filter(pl.col("phase").is_not_null())),
-        note=f"Means of {units.count(calls.height)} profiled calls, so that parts add up.",
     )
 
 
@@ -79,7 +94,7 @@ def _of(rows: pl.DataFrame, place: Place) -> pl.DataFrame:
     return rows.filter(pl.col("case").eq_missing(case), pl.col("route").eq_missing(route))
 
 
-def _tiles(trace: Trace, place: Place, calls: pl.DataFrame, host: pl.DataFrame) -> tuple[Tile, ...]:
+def _tiles(trace: Trace, place: Place, calls: pl.DataFrame) -> tuple[Tile, ...]:
     timed = _of(matrix_report(trace), place)
     throughput = timed["throughput_ns"].drop_nulls()
     profiled = _median(calls["call_ns"])
@@ -92,14 +107,11 @@ def _tiles(trace: Trace, place: Place, calls: pl.DataFrame, host: pl.DataFrame) 
         call = Tile("a call, profiled", units.duration(profiled), "by no stopwatch")
         beside = Tile("calls", units.count(calls.height), "in medians")
     device = _median(calls["device_time_ns"])
-    waiting = host.filter(pl.col("piece").str.starts_with("waiting"))
-    share = float(waiting["share"].sum())
     kernels, readbacks = (_median(calls[name]) for name in ("kernel_count", "readback_count"))
     return (
         call,
         beside,
         Tile("on the device", units.duration(device), _part_of(device, profiled)),
-        Tile("host waits", units.share(share), "of a profiled call"),
         Tile(
             "kernels a call",
             units.count(kernels),

@@ -15,6 +15,7 @@ from fgtrace.errors import FgtraceError
 from fgtrace.tui.app import KEY_IDS, PANES
 from fgtrace.tui.bindings import APP_KEYS, SCREENS
 from fgtrace.tui.widgets.frame_table import FrameTable
+from fgtrace.tui.widgets.timeline_pane import TimelinePane
 
 from .conftest import SAMPLES
 
@@ -59,7 +60,7 @@ def test_without_colour_all_that_is_said_is_there(drive, monkeypatch):
 def test_numbers_switch_between_screens_and_each_has_rows_or_says_why_not(drive):
     async def look(driver):
         for number, (name, title) in enumerate(SCREENS.items(), 1):
-            if name in ("diff", "report"):
+            if name in ("timeline", "diff", "report"):
                 continue
             await driver.press(str(number))
             assert f"[{number} {title}]" in driver.screen
@@ -129,7 +130,7 @@ def test_the_python_function_that_costs_most_is_the_first_of_the_host(drive):
     report = host_report(fgtrace.open(FACTORIAL))
 
     async def look(driver):
-        await driver.press("4")
+        await driver.press("5")
         assert marked(driver)["function"] == report["function"][0]
         assert marked(driver)["total_ns"] == report["total_ns"][0]
 
@@ -138,7 +139,7 @@ def test_the_python_function_that_costs_most_is_the_first_of_the_host(drive):
 
 def test_a_part_is_switched_off_and_the_prediction_read(drive):
     async def look(driver):
-        await driver.press("5", "space")
+        await driver.press("6", "space")
         row = marked(driver)
         found = whatif_report(fgtrace.open(FACTORIAL), without=(row["part"],))
         same = found.filter(case=row["case"], route=row["route"], without=row["part"])
@@ -154,7 +155,7 @@ def test_a_part_is_switched_off_and_the_prediction_read(drive):
 
 def test_a_tree_opens_and_closes(drive):
     async def look(driver):
-        await driver.press("3")
+        await driver.press("4")
         table = driver.app.pane.table()
         closed = len(table.rows)
         await driver.press("j", "l")
@@ -252,7 +253,7 @@ def test_why_the_device_was_idle_is_a_report_with_its_gap(drive):
 
 def test_help_lists_every_key_of_the_screen(drive):
     async def look(driver):
-        await driver.press("3", "question_mark")
+        await driver.press("4", "question_mark")
         keys = {*PANES[2].KEYS, *FrameTable.KEYS, *APP_KEYS}
         text = str(driver.app.screen.query("Static").first().content)
         for key in keys:
@@ -263,11 +264,11 @@ def test_help_lists_every_key_of_the_screen(drive):
 
 def test_no_key_is_bound_twice_on_a_screen():
     for pane in PANES:
-        keys = [
-            one for key in (*APP_KEYS, *FrameTable.KEYS, *pane.KEYS) for one in key.keys.split(",")
-        ]
+        table = () if pane is TimelinePane else FrameTable.KEYS
+        keys = [one for key in (*APP_KEYS, *table, *pane.KEYS) for one in key.keys.split(",")]
         assert len(keys) == len(set(keys)), pane
-    assert len(KEY_IDS) == len({key.id for key in KEY_IDS.values()})
+    every = [*APP_KEYS, *FrameTable.KEYS, *(key for pane in PANES for key in pane.KEYS)]
+    assert {key.id: key for key in every} == KEY_IDS
 
 
 def test_keys_can_be_set_to_others_and_unknown_ones_are_refused(drive):
@@ -340,7 +341,7 @@ def test_names_are_text(drive, new_trace):
     path = trace.write()
 
     async def look(driver):
-        for keys in (["1"], ["2"], ["2", "m", "j"], ["3", "E"], ["8"], ["8", "enter"]):
+        for keys in (["1"], ["2"], ["2", "m", "j"], ["3"], ["4", "E"], ["9"], ["9", "enter"]):
             screen = await driver.press(*keys)
             assert "\x1b" not in screen
             assert "\u202e" not in screen

@@ -80,8 +80,8 @@ class AttributionPane(ReportPane):
                 Text("space takes the marked part out of the call: what it would take then")
             )
             return
-        text = Text("What if: ", style="bold")
-        text.append(found.title, style="bold")
+        text = Text()
+        text.append(f"What if: {found.title}", style="bold")
         for line in found.lines:
             text.append(f"\n  {line.name:10}")
             text.append("█" * round(BAR * min(line.share, 1.0)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,6 +22,15 @@ from fgtrace.views.fitting import GAP, fitted, natural_widths, padded
 
 MEASURED = 500
 """Rows by which columns are measured: of many, text is made of those in view only."""
+
+STRESSED = {
+    "slower": "bad",
+    "faster": "good",
+    "added": "new",
+    "removed": "new",
+    "no": "bad",
+}
+"""Words that a colour stresses; each says by itself what it says."""
 
 HEADINGS = 1
 """Lines above the rows."""
@@ -41,13 +51,16 @@ TABLE_KEYS = (
 class FrameTable(ScrollView, can_focus=True):
     """Shows `Rows`; the marked one can be followed to what is behind it."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"heading", "marked", "row"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"heading", "marked", "row", "bad", "good", "new"}
     DEFAULT_CSS = """
     FrameTable {
         height: 1fr;
         scrollbar-size-horizontal: 0;
         & .heading { text-style: bold; color: $text-accent; }
         & .row { color: $foreground; }
+        & .bad { color: $text-error; }
+        & .good { color: $text-success; }
+        & .new { color: $text-warning; }
         & .marked { background: $block-cursor-blurred-background; text-style: bold; }
         &:focus .marked { background: $block-cursor-background; color: $block-cursor-foreground; }
     }
@@ -79,6 +92,7 @@ class FrameTable(ScrollView, can_focus=True):
         self._pattern: re.Pattern[str] | None = None
         self._inverse = False
         self._sorting: tuple[int, bool] | None = None
+        self._block: tuple[int, Sequence[tuple[str, ...]]] = (0, ())
         self._kept: list[int] = []
         self._widths: list[int] = []
 
@@ -167,9 +181,18 @@ class FrameTable(ScrollView, can_focus=True):
         rows, place = self._rows, self.scroll_offset.y + y - HEADINGS
         if rows is None or place >= len(rows):
             return Strip.blank(self.size.width, self.rich_style)
-        (cells,) = rows.cells(place, 1)
+        cells = self._cells(rows, place)
         name = "marked" if place == self.marked else "row"
         return self._strip([cells[column] for column in self._kept], name)
+
+    def _cells(self, rows: Rows, place: int) -> tuple[str, ...]:
+        """Give the text of a row, made with that of the others in view."""
+        first, block = self._block
+        if not first <= place < first + len(block):
+            first = self.scroll_offset.y
+            block = rows.cells(first, max(self.size.height, place - first + 1))
+            self._block = first, block
+        return block[place - first]
 
     def on_click(self, event: events.Click) -> None:
         """Mark the row, or sort by the column, that is clicked."""
@@ -206,7 +229,7 @@ class FrameTable(ScrollView, can_focus=True):
         if self._sorting is not None:
             column, descending = self._sorting
             rows = rows.sorted(column, descending=descending)
-        self._rows = rows
+        self._rows, self._block = rows, (0, ())
         self._fit()
         count = len(rows)
         self.virtual_size = Size(self.size.width, count + HEADINGS)
@@ -239,14 +262,14 @@ class FrameTable(ScrollView, can_focus=True):
 
     def _strip(self, texts: list[str], component: str) -> Strip:
         assert self._rows is not None
-        cells = [
-            padded(text, self._rows.columns[place], width)
-            for text, place, width in zip(texts, self._kept, self._widths, strict=True)
-        ]
         style = self.get_component_rich_style(component)
-        width = self.size.width
-        strip = Strip([Segment((" " * GAP).join(cells), style)])
-        return strip.adjust_cell_length(width, style)
+        segments = []
+        for text, place, width in zip(texts, self._kept, self._widths, strict=True):
+            told = STRESSED.get(text) if component == "row" else None
+            own = style if told is None else self.get_component_rich_style(told)
+            segments.append(Segment(padded(text, self._rows.columns[place], width), own))
+            segments.append(Segment(" " * GAP, style))
+        return Strip(segments).adjust_cell_length(self.size.width, style)
 
     def _refresh_row(self, place: int) -> None:
         y = place - self.scroll_offset.y + HEADINGS

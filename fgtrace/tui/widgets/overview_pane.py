@@ -56,8 +56,9 @@ class OverviewPane(Pane):
 
     @work(thread=True, exclusive=True, group="overview", exit_on_error=False)
     def _look(self, loaded: Loaded, at: int) -> None:
-        found = loaded.overview(loaded.places[at] if loaded.places else None)
-        self.app.call_from_thread(self._draw, found, at, len(loaded.places))
+        place = loaded.places[at] if loaded.places else None
+        for found in (loaded.glance, loaded.overview):
+            self.app.call_from_thread(self._draw, found(place), at, len(loaded.places))
 
     @work(thread=True, exclusive=True, group="findings", exit_on_error=False)
     def _find(self, loaded: Loaded) -> None:
@@ -65,7 +66,8 @@ class OverviewPane(Pane):
 
     def _draw(self, found: Overview, at: int, of: int) -> None:
         assert self.loaded is not None
-        text = Text(found.of, style="bold")
+        text = Text()
+        text.append(found.of, style="bold")
         text.append(f"   {at + 1} of {of}, [ and ] for the others" if of > 1 else "", style="dim")
         for banner in self.loaded.notices.banners:
             text.append(f"\n{banner}", style="dim")

@@ -136,7 +136,8 @@ class ReportPane(Pane):
         self.query_one(FrameTable).show(rows)
 
     def _say(self, title: str, *notes: str) -> None:
-        text = Text(title, style="bold")
+        text = Text()
+        text.append(title, style="bold")
         for note in notes:
             text.append(f"\n{note}", style="dim")
         self.query_one(".title", Static).update(text)
