@@ -250,7 +250,7 @@ class Timeline(Widget, can_focus=True):
         shown = self.shown
         at = self._top + y - TOP
         if at >= len(shown):
-            return Strip.blank(width)
+            return Strip.blank(width, self.rich_style)
         return self._lane_strip(shown[at])
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
@@ -401,4 +401,4 @@ class Timeline(Widget, can_focus=True):
         gutter = cut(name, GUTTER - 1)
         gutter += " " * (GUTTER - text_width(gutter))
         strip = Strip([Segment(gutter, self._looks()["gutter"]), *segments])
-        return strip.adjust_cell_length(self.size.width)
+        return strip.adjust_cell_length(self.size.width, self.rich_style)
