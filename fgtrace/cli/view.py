@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
 
 import click
 
+from fgtrace.cli.output import tell
 from fgtrace.cli.recordings import open_selected
+from fgtrace.errors import ExitCode, FgtraceError
 
 
 @click.command(
@@ -16,10 +19,21 @@ from fgtrace.cli.recordings import open_selected
     "line, TEXTUAL_FPS=30 draws less often."
 )
 @click.argument("paths", type=click.Path(readable=False), metavar="[TRACE [TRACE2]]", nargs=-1)
+@click.option("--serve", "served", is_flag=True, help="to a browser; needs fgtrace[serve]")
+@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="where --serve listens")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="its port; 0: a free one")
 @click.option("--ascii", "ascii_only", is_flag=True, help="no block and braille characters")
 @click.option("--raw-times", is_flag=True, help="times that cannot be, as recorded")
 @click.option("--no-cache", is_flag=True, help="read it anew, and keep nothing of it")
-def view(paths: tuple[str, ...], ascii_only: bool, raw_times: bool, no_cache: bool) -> None:
+def view(
+    paths: tuple[str, ...],
+    served: bool,
+    host: str,
+    port: int,
+    ascii_only: bool,
+    raw_times: bool,
+    no_cache: bool,
+) -> None:
     """Browse a recording, from the finding down to the event; or two, and what changed."""
     # Textual takes long to import, and `--help` and completion need none of it.
     from fgtrace.cli.settings import read_settings
@@ -27,6 +41,11 @@ def view(paths: tuple[str, ...], ascii_only: bool, raw_times: bool, no_cache: bo
 
     if len(paths) > 2:
         raise click.UsageError("at most two recordings are browsed; diff compares more")
+    if served:
+        options = {"--ascii": ascii_only, "--raw-times": raw_times, "--no-cache": no_cache}
+        given = [name for name, is_given in options.items() if is_given]
+        _serve([sys.executable, "-m", "fgtrace", "view", *given, "--", *paths], host, port)
+        return
     settings = read_settings()
     opener = partial(open_selected, cache=not no_cache, raw_times=raw_times)
     app = TraceApp(
@@ -37,6 +56,27 @@ def view(paths: tuple[str, ...], ascii_only: bool, raw_times: bool, no_cache: bo
         keymap=settings.keymap,
     )
     app.run()
+
+
+def _serve(command: list[str], host: str, port: int) -> None:
+    try:
+        from fgtrace.tui.serve import serve
+    except ImportError as error:
+        raise FgtraceError(
+            f"--serve needs textual-serve, which is not installed ({error.name})",
+            hint="pip install 'fgtrace[serve]'",
+            kind="usage",
+            exit_code=ExitCode.USAGE,
+        ) from error
+    try:
+        serve(command, host=host, port=port, announce=lambda line: tell([line], "note"))
+    except OSError as error:
+        raise FgtraceError(
+            f"{host}:{port} cannot be listened on: {error.strerror}",
+            hint="--port 0 takes a free one",
+            kind="usage",
+            exit_code=ExitCode.USAGE,
+        ) from error
 
 
 def _newest_run() -> tuple[str, ...]:
