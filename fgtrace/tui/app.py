@@ -14,7 +14,7 @@ from textual.containers import Container
 from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer, Input, Static
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker, WorkerState, get_current_worker
 
 from fgtrace.errors import ExitCode, FgtraceError
 from fgtrace.frames.trace import Trace
@@ -50,6 +50,10 @@ KEY_IDS = {
     for key in (*APP_KEYS, *FrameTable.KEYS, *(key for pane in PANES for key in pane.KEYS))
 }
 """Every key by its name: what a user can set to another."""
+
+
+class _StoppedError(Exception):
+    """Reading was ended by the user."""
 
 
 class Opener(Protocol):
@@ -192,6 +196,9 @@ class TraceApp(App[None]):
         box = self.query_one("#filter", Input)
         table = self.pane.table()
         pane = self.pane
+        if self.workers.cancel_group(self, "open"):
+            self._say_where("not opened")
+            self.action_open()
         if table is not None and (box.display or table.filter_text):
             table.keep(None)
         elif isinstance(pane, ReportPane):
@@ -288,10 +295,16 @@ class TraceApp(App[None]):
 
     @work(thread=True, exclusive=True, group="open", exit_on_error=False)
     def _open(self, paths: list[str]) -> None:
+        worker = get_current_worker()
+
+        def progress(name: str, consumed: int, size: int) -> None:
+            if worker.is_cancelled:
+                raise _StoppedError
+            self._progress(name, consumed, size)
+
         known = {one.name: one for one in self.loaded}
         opened = [
-            known.get(path) or Loaded(path, self._open_trace(path, self._progress))
-            for path in paths
+            known.get(path) or Loaded(path, self._open_trace(path, progress)) for path in paths
         ]
         self.call_from_thread(self._opened, opened)
 

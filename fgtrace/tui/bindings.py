@@ -55,7 +55,7 @@ APP_KEYS = (
         if number < 10
     ),
     Key("app.filter", "slash", "filter", "filter", "/", footer=True),
-    Key("app.back", "escape", "clear", "all rows again", "esc"),
+    Key("app.back", "escape", "clear", "all rows again; while it reads: stop", "esc"),
     Key("app.timeline", "t", "timeline", "timeline", "t", footer=True),
     Key("app.copy", "y", "copy_row", "copy the row", "y"),
     Key("app.open", "o", "open", "open another recording", "o"),

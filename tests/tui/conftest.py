@@ -22,6 +22,9 @@ def screen_text(app: TraceApp) -> str:
     return "\n".join("".join(one.text for one in strip).rstrip() for strip in strips)
 
 
+OPENER = partial(open_selected, cache=False, raw_times=False)
+
+
 class Driver:
     """An app under test, and the keys that were pressed in it."""
 
@@ -60,15 +63,17 @@ def drive() -> Callable[..., TraceApp]:
         scenario: Scenario,
         *paths: object,
         size: tuple[int, int] = (100, 30),
+        opener: Any = OPENER,
+        settled: bool = True,
         **options: Any,
     ) -> TraceApp:
-        opener = partial(open_selected, cache=False, raw_times=False)
         app = TraceApp([str(path) for path in paths], opener, **options)
 
         async def go() -> None:
             async with app.run_test(size=size) as pilot:
                 driver = Driver(app, pilot)
-                await driver.settle()
+                if settled:
+                    await driver.settle()
                 await scenario(driver)
 
         asyncio.run(go())

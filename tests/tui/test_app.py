@@ -1,6 +1,8 @@
 """The terminal UI, as a user drives it."""
 
 import re
+import threading
+import time
 
 import polars as pl
 import pytest
@@ -295,6 +297,28 @@ def test_a_file_that_cannot_be_read_leaves_a_message_and_a_chooser(drive, tmp_pa
         assert "Where one call goes" in driver.screen
 
     drive(look, bad)
+
+
+def test_reading_can_be_stopped_and_leaves_a_chooser(drive):
+    reading = threading.Event()
+
+    def slow(path, progress):
+        for step in range(200):
+            progress(path, step, 200)
+            reading.set()
+            time.sleep(0.05)
+        raise AssertionError("it was not stopped")
+
+    async def look(driver):
+        reading.wait(5)
+        await driver.pilot.press("escape")
+        for _ in range(50):
+            await driver.pilot.pause(0.05)
+            if "Open a recording" in driver.screen:
+                return
+        raise AssertionError(driver.screen)
+
+    drive(look, RUN, opener=slow, settled=False)
 
 
 def test_a_damaged_file_opens_with_its_notes_on_top(drive, new_trace):

@@ -104,6 +104,29 @@ def test_the_arrow_of_a_kernel_leads_to_its_launch_and_back(drive):
     drive(look, FACTORIAL, size=(120, 40))
 
 
+def test_an_arrow_is_drawn_between_a_kernel_and_its_launch(drive):
+    async def look(driver):
+        screen = await driver.press("2", "t", *"ssss")
+        assert "▲" in screen
+        screen = await driver.press("r", *"sss")
+        assert "▼" in screen
+
+    drive(look, FACTORIAL, size=(140, 40))
+
+
+def test_the_gap_before_a_kernel_is_shown_and_measured(drive):
+    async def look(driver):
+        await driver.press("2", "t")
+        lanes = timeline(driver)
+        start, _ = lanes._times(lanes.selected)
+        _, before = lanes._times(lanes.selected - 1)
+        await driver.press("i")
+        assert (lanes.start <= before, lanes.end >= start) == (True, True)
+        assert lanes.mark == before
+
+    drive(look, FACTORIAL, size=(120, 40))
+
+
 def test_why_the_device_was_idle_before_a_kernel_is_said_of_it(drive):
     async def look(driver):
         await driver.press("2", "t")

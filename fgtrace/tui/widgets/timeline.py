@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,6 +29,9 @@ TOP = 2
 CHARACTERS, ASCII_CHARACTERS = " ▁▂▃▄▅▆▇█░", " ..::==##~"
 """Of the levels of a cell, the last being that it waits."""
 
+ARROW_ENDS = ("▲▼│", "^v|")
+"""An arrow's end above, its end below, and what is between; also without blocks."""
+
 REVERSE = Style(reverse=True)
 
 TIMELINE_KEYS = (
@@ -47,6 +51,7 @@ TIMELINE_KEYS = (
     Key("timeline.next-call", "right_square_bracket", "outer(1)", "next range", "]"),
     Key("timeline.previous-call", "left_square_bracket", "outer(-1)", "previous range", "["),
     Key("timeline.arrow", "r", "arrow", "to its launch, or what it launched", "r", footer=True),
+    Key("timeline.gap", "i", "gap", "the idle time before it", "i"),
     Key("timeline.measure", "m", "measure", "measure from here", "m", footer=True),
     Key("timeline.fold", "z", "fold", "fold the thread", "z"),
     Key("timeline.find-next", "n", "find(False)", "find the next", "n"),
@@ -95,10 +100,12 @@ class Timeline(Widget, can_focus=True):
         self._lane = 0
         self._top = 0
         self._folded: set[str] = set()
+        self._linked: list[int] = []
         self._drawn: dict[int, Drawn] = {}
         self._key: tuple[object, ...] = ()
         self._theme = ""
         self._styles: dict[str, Style] = {}
+        self._ends = ARROW_ENDS[ascii_only]
         self._characters = ASCII_CHARACTERS if ascii_only else CHARACTERS
 
     @property
@@ -144,6 +151,13 @@ class Timeline(Widget, can_focus=True):
         self._choose(place)
         self.action_fit()
         return True
+
+    def link(self, event_ids: Sequence[int]) -> None:
+        """Draw arrows between the selected event and others: its launch, or what it launched."""
+        assert self.lanes is not None
+        found = map(self.lanes.place_of, event_ids)
+        self._linked = [place for place in found if place is not None]
+        self.refresh()
 
     def action_whole(self) -> None:
         """Show the whole recording."""
@@ -211,6 +225,18 @@ class Timeline(Widget, can_focus=True):
         if self.selected is not None:
             self.post_message(self.Followed(self._id_of(self.selected)))
 
+    def action_gap(self) -> None:
+        """Zoom to the time before the selected event in which its lane had nothing to do."""
+        if self.lanes is None or self.selected is None:
+            return
+        start, _ = self._times(self.selected)
+        lane = self.lanes.lanes[self.lanes.lane_of(self.selected)]
+        if self.selected == lane.first:
+            return
+        _, before = self._times(self.selected - 1)
+        self.mark = before
+        self.look_at(before - (start - before) // 4, start + (start - before) // 4)
+
     def action_measure(self) -> None:
         """Measure from the selected event on, or no more."""
         self.mark = None if self.mark is not None else self._focus()
@@ -236,6 +262,14 @@ class Timeline(Widget, can_focus=True):
             self.notify(f"no event is called {self.pattern.pattern}", timeout=2)
             return
         self._choose(place)
+
+    def on_resize(self) -> None:
+        """Keep the lane in view."""
+        if self.lanes is not None and self._lane in self.shown:
+            at = self.shown.index(self._lane)
+            room = max(self.size.height - TOP, 1)
+            self._top = min(max(self._top, at - room + 1), at)
+        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Draw a line: the scale, the whole recording, or a lane."""
@@ -307,16 +341,13 @@ class Timeline(Widget, can_focus=True):
 
     def _choose(self, place: int, *, keep_time: bool = False) -> None:
         assert self.lanes is not None
-        self.selected, self._lane = place, self.lanes.lane_of(place)
+        self.selected, self._lane, self._linked = place, self.lanes.lane_of(place), []
         self._folded.discard(self.lanes.lanes[self._lane].group)
         start, end = self._times(place)
         if not keep_time and not (start < self.end and end > self.start):
             half = (self.end - self.start) // 2
             self.look_at((start + end) // 2 - half, (start + end) // 2 + half)
-        at = self.shown.index(self._lane)
-        room = max(self.size.height - TOP, 1)
-        self._top = min(max(self._top, at - room + 1), at)
-        self.refresh()
+        self.on_resize()
         self.post_message(self.Selected(self._id_of(place)))
 
     def _draw(self) -> dict[int, Drawn]:
@@ -367,6 +398,7 @@ class Timeline(Widget, can_focus=True):
         strip = Strip(segments, self.cells)
         if self.selected is not None and self.lanes.lane_of(self.selected) == number:
             strip = self._stressed(strip)
+        strip = self._arrow(number, strip, drawn.levels)
         mark = "▸ " if number == self._lane else "  "
         return self._line(mark + (lane.group if lane.level == 0 else ""), list(strip))
 
@@ -377,6 +409,25 @@ class Timeline(Widget, can_focus=True):
             Segment(run[0], self._looks()["waits"] if run[0][0] == waits else style)
             for run in re.finditer(f"{waits}+|[^{waits}]+", text)
         ]
+
+    def _arrow(self, number: int, strip: Strip, levels: Sequence[int]) -> Strip:
+        """Draw what of the selected event's arrow is in a lane: its end, or what is between."""
+        if self.selected is None or not self._linked:
+            return strip
+        assert self.lanes is not None
+        own, other = map(self.lanes.lane_of, (self.selected, self._linked[0]))
+        start, _ = self._times(self._linked[0])
+        at = (start - self.start) * self.cells // (self.end - self.start)
+        if not 0 <= at < self.cells:
+            return strip
+        if number == other:
+            text = self._ends[0 if other < own else 1]
+        elif min(own, other) < number < max(own, other) and levels[at] == 0:
+            text = self._ends[2]
+        else:
+            return strip
+        drawn = Strip([Segment(text, self._looks()["waits"])])
+        return Strip.join([strip.crop(0, at), drawn, strip.crop(at + 1)])
 
     def _stressed(self, strip: Strip) -> Strip:
         """Stress the cells of the selected event."""

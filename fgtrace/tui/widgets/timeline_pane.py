@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -76,10 +77,12 @@ class TimelinePane(Pane):
 
     @work(thread=True, exclusive=True, group="detail", exit_on_error=False)
     def _describe(self, loaded: Loaded, event_id: int) -> None:
-        lines = loaded.about(event_id)
-        self.app.call_from_thread(
-            self.query_one(".selected", Static).update, Text("\n".join(lines))
-        )
+        lines, ends = loaded.about(event_id), loaded.arrows(event_id)
+        self.app.call_from_thread(self._tell, lines, ends)
+
+    def _tell(self, lines: Sequence[str], ends: Sequence[int]) -> None:
+        self.query_one(".selected", Static).update(Text("\n".join(lines)))
+        self.query_one(Timeline).link(ends)
 
     @work(thread=True, exclusive=True, group="arrow", exit_on_error=False)
     def _jump(self, loaded: Loaded, event_id: int) -> None:
