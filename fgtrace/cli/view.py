@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from fgtrace.cli.output import tell
-from fgtrace.cli.recordings import open_selected
+from fgtrace.cli.progress import Progress
+from fgtrace.cli.recordings import end_like_ctrl_c, open_selected, reading
 from fgtrace.errors import ExitCode, FgtraceError
+
+if TYPE_CHECKING:
+    from fgtrace.tui.app import Opener
+
+STDIN = "-"
 
 
 @click.command(
@@ -46,8 +54,12 @@ def view(
         given = [name for name, is_given in options.items() if is_given]
         _serve([sys.executable, "-m", "fgtrace", "view", *given, "--", *paths], host, port)
         return
+    if not (sys.stdout.isatty() or "TEXTUAL_DRIVER" in os.environ):
+        raise click.UsageError("view needs a terminal; show and diff print reports")
     settings = read_settings()
-    opener = partial(open_selected, cache=not no_cache, raw_times=raw_times)
+    opener: Opener = partial(open_selected, cache=not no_cache, raw_times=raw_times)
+    if STDIN in paths:
+        opener = _with_piped(opener)
     app = TraceApp(
         paths or _newest_run(),
         opener,
@@ -56,6 +68,17 @@ def view(
         keymap=settings.keymap,
     )
     app.run()
+
+
+def _with_piped(opener: Opener) -> Opener:
+    """Read standard input now, since keys are to come from the terminal in its place."""
+    end_like_ctrl_c()
+    with Progress(after=0.5) as progress:
+        piped = opener(STDIN, lambda *state: progress.show(reading(*state)))
+    terminal = os.open("/dev/tty", os.O_RDWR)
+    os.dup2(terminal, 0)
+    os.close(terminal)
+    return lambda path, progress: piped if path == STDIN else opener(path, progress)
 
 
 def _serve(command: list[str], host: str, port: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from rich.text import Text
 from textual import on, work
@@ -36,6 +36,9 @@ SMALLEST = (60, 16)
 """Columns and rows under which the screen says that it is too small."""
 
 
+TABLES = tuple(report for report in REPORTS if report != "summary")
+"""The reports that are tables."""
+
 PANES: tuple[type[Pane], ...] = (
     OverviewPane,
     ReportPane,
@@ -56,11 +59,8 @@ class _StoppedError(Exception):
     """Reading was ended by the user."""
 
 
-class Opener(Protocol):
-    """Opens a recording; `progress` is told the file's name, and how much of it is read."""
-
-    def __call__(self, path: str, progress: Callable[[str, int, int], None]) -> Trace:
-        """Open it; raises FgtraceError."""
+Opener = Callable[[str, Callable[[str, int, int], None]], Trace]
+"""Opens a recording; it tells the file's name, and how much of how many bytes of it is read."""
 
 
 class TraceApp(App[None]):
@@ -109,7 +109,7 @@ class TraceApp(App[None]):
             yield ReportPane("matrix", "matrix by pair", "matrix by size", "effects", id="matrix")
             yield DiffPane(id="diff")
             yield ReportPane("events", id="events")
-            yield ReportPane(*REPORTS, id="report")
+            yield ReportPane(*TABLES, id="report")
         yield Input(placeholder="regular expression; ! before it: not", id="filter")
         with Container(id="small"):
             yield Static(f"fgtrace needs {SMALLEST[0]} × {SMALLEST[1]} characters")
@@ -145,15 +145,14 @@ class TraceApp(App[None]):
                     f"Screen: {title}", f"go to {title}", lambda name=name: self.action_go(name)
                 )
             )
-        for report in REPORTS:
-            if report != "summary":
-                commands.append(
-                    SystemCommand(
-                        f"Report: {report}",
-                        f"what fgtrace show {report} shows",
-                        lambda report=report: self.action_report(report),
-                    )
+        for report in TABLES:
+            commands.append(
+                SystemCommand(
+                    f"Report: {report}",
+                    f"what fgtrace show {report} shows",
+                    lambda report=report: self.action_report(report),
                 )
+            )
         for key in (*APP_KEYS, *self.pane.KEYS):
             if key.id.startswith("app.screen"):
                 continue

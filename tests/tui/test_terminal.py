@@ -55,7 +55,25 @@ def test_the_installed_command_is_driven_in_a_terminal(terminal):
     wait_for("ended with 0")
 
 
-def test_ctrl_c_in_the_command_leaves_the_terminal_as_it_was(terminal):
+def test_what_is_piped_in_is_browsed_with_keys_from_the_terminal(terminal, new_trace):
+    trace = new_trace().range("call", 0, 50_000).kernel("piped_kernel", 100, 60_000, 500)
+    run, type_, wait_for = terminal
+    run(f"cat {trace.write()} |", sys.executable, "-m", "fgtrace", "view", "-")
+    wait_for("Where one call goes on the host")
+    type_("2")
+    wait_for("piped_kernel")
+    type_("q")
+    wait_for("ended with 0")
+
+
+def test_without_a_terminal_it_says_what_to_use():
+    command = [sys.executable, "-m", "fgtrace", "view", str(SAMPLES / "factorial.fgtrace")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "view needs a terminal; show and diff print reports" in done.stderr
+
+
+def test_ctrl_q_in_the_command_leaves_the_terminal_as_it_was(terminal):
     run, type_, wait_for = terminal
     run(sys.executable, "-m", "fgtrace", "view", str(SAMPLES / "factorial.fgtrace"))
     wait_for("Where one call goes on the host")
