@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fgtrace.cli.recordings import open_selected
+from fgtrace.frames.trace import Trace
 from fgtrace.tui.app import TraceApp
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -22,7 +23,15 @@ def screen_text(app: TraceApp) -> str:
     return "\n".join("".join(one.text for one in strip).rstrip() for strip in strips)
 
 
-OPENER = partial(open_selected, cache=False, raw_times=False)
+@lru_cache
+def opened(path: str) -> Trace:
+    """Open a recording once for all tests."""
+    return open_selected(path, lambda *_: None, cache=False, raw_times=False)
+
+
+def opener_of_tests(path: str, progress: Callable[[str, int, int], None]) -> Trace:
+    """Open a recording that no other test changes."""
+    return opened(path)
 
 
 class Driver:
@@ -63,7 +72,7 @@ def drive() -> Callable[..., TraceApp]:
         scenario: Scenario,
         *paths: object,
         size: tuple[int, int] = (100, 30),
-        opener: Any = OPENER,
+        opener: Any = opener_of_tests,
         settled: bool = True,
         **options: Any,
     ) -> TraceApp:
