@@ -30,6 +30,8 @@ from fgtrace.tui.widgets.panes import Pane, ReportPane
 from fgtrace.tui.widgets.timeline_pane import TimelinePane
 from fgtrace.tui.widgets.tree_pane import TreePane
 from fgtrace.units import printable
+from fgtrace.views.browse import Rows
+from fgtrace.views.browse_diffs import DiffRows
 from fgtrace.views.reports import REPORTS
 
 SMALLEST = (60, 16)
@@ -215,6 +217,10 @@ class TraceApp(App[None]):
     def _look_in_timeline(self, table: FrameTable, place: int) -> None:
         rows = table.rows
         assert rows is not None
+        if self._side(rows, place) is not self.loaded[-1]:
+            told = "only the base has it: open that alone to see it"
+            self.call_from_thread(self.notify, told, timeout=4)
+            return
         ids = self.loaded[-1].behind(rows, place)
         self.call_from_thread(self._show_in_timeline, ids)
 
@@ -271,11 +277,16 @@ class TraceApp(App[None]):
 
     @work(thread=True, exclusive=True, group="behind", exit_on_error=False)
     def _look_behind(self, table: FrameTable, place: int) -> None:
-        loaded, rows = self.loaded[-1], table.rows
+        rows = table.rows
         assert rows is not None
+        loaded = self._side(rows, place)
         ids = loaded.behind(rows, place)
         title = " ".join(cell for cell in rows.cells(place, 1)[0])[:60]
         self.call_from_thread(self._show_events, loaded, ids, title)
+
+    def _side(self, rows: Rows, place: int) -> Loaded:
+        """Give the recording whose events are behind a row."""
+        return self.loaded[rows.side_of(place) if isinstance(rows, DiffRows) else -1]
 
     def _show_events(self, loaded: Loaded, ids: list[int], of: str) -> None:
         if not ids:

@@ -205,6 +205,28 @@ def test_a_second_recording_opens_on_what_changed(drive, shared):
     drive(look, *pair, size=(120, 40))
 
 
+def test_what_only_the_base_has_leads_to_the_bases_events(drive):
+    case = f"{RUN}@case:repeat_values_known"
+
+    async def look(driver):
+        await driver.press("p")
+        table = driver.app.pane.table()
+        rows = [table.rows.row(place) for place in range(len(table.rows))]
+        gone = next(place for place, row in enumerate(rows) if row["status"] == "removed")
+        table.mark(gone)
+        await driver.press("t")
+        told = next(one.message for one in driver.app._notifications)
+        assert "only the base has it" in told
+        await driver.press("enter")
+        assert driver.app.pane.id == "events"
+        shown = driver.app.pane.table().rows.frame
+        base = fgtrace.open(RUN).calls.filter(route="aten", case="repeat_values_known")
+        assert shown.height >= base.filter(~pl.col("left_out")).height
+        assert set(shown["kind"]) == {"kernel"}
+
+    drive(look, f"{case}@route:aten", f"{case}@route:flaggems", size=(120, 40))
+
+
 def test_a_second_recording_is_asked_for_with_c(drive):
     async def look(driver):
         await driver.press("c")
