@@ -98,6 +98,12 @@ def printable(text: str) -> str:
     return "".join(shown)
 
 
+def reading(name: str, consumed: int, size: int) -> str:
+    """Say how far a file is read, in percent; in bytes where its size is not known."""
+    read = f"{100 * consumed / size:.0f} %" if size else f"{consumed / 1e6:.0f} MB"
+    return f"reading {printable(name)}: {read}"
+
+
 def text_width(text: str) -> int:
     """Count the terminal columns of `text`: wide characters take two, accents none."""
     return len(text) if text.isascii() else sum(map(_character_width, text))

@@ -12,7 +12,7 @@ import click
 
 from fgtrace.cli.progress import Progress
 from fgtrace.errors import ExitCode, FgtraceError
-from fgtrace.units import printable
+from fgtrace.units import reading
 
 if TYPE_CHECKING:
     # It imports Polars, which `--help` needs none of.
@@ -116,12 +116,6 @@ def open_selected(
     if ranges is not None or operator is not None:
         trace = select_calls(trace, ranges=ranges, operator=operator)
     return narrowed(trace, selectors)
-
-
-def reading(name: str, consumed: int, size: int) -> str:
-    """Say how far a file is read, in percent; in bytes where its size is not known."""
-    read = f"{100 * consumed / size:.0f} %" if size else f"{consumed / 1e6:.0f} MB"
-    return f"reading {printable(name)}: {read}"
 
 
 def end_like_ctrl_c() -> None:

@@ -12,8 +12,9 @@ import click
 
 from fgtrace.cli.output import tell
 from fgtrace.cli.progress import Progress
-from fgtrace.cli.recordings import end_like_ctrl_c, open_selected, reading
+from fgtrace.cli.recordings import end_like_ctrl_c, open_selected
 from fgtrace.errors import ExitCode, FgtraceError
+from fgtrace.units import reading
 
 if TYPE_CHECKING:
     from fgtrace.tui.app import Opener

@@ -29,7 +29,7 @@ from fgtrace.tui.widgets.overview_pane import OverviewPane
 from fgtrace.tui.widgets.panes import Pane, ReportPane
 from fgtrace.tui.widgets.timeline_pane import TimelinePane
 from fgtrace.tui.widgets.tree_pane import TreePane
-from fgtrace.units import printable
+from fgtrace.units import printable, reading
 from fgtrace.views.browse import Rows
 from fgtrace.views.browse_diffs import DiffRows
 from fgtrace.views.reports import REPORTS
@@ -319,8 +319,7 @@ class TraceApp(App[None]):
         self.call_from_thread(self._opened, opened)
 
     def _progress(self, name: str, consumed: int, size: int) -> None:
-        read = f"{100 * consumed / size:.0f} %" if size else f"{consumed / 1e6:.0f} MB"
-        self.call_from_thread(self._say_where, f"reading {printable(name)}: {read}")
+        self.call_from_thread(self._say_where, reading(name, consumed, size))
 
     def _opened(self, opened: list[Loaded]) -> None:
         self.loaded = opened

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -54,8 +55,35 @@ class Rows(Protocol):
         """Give the ids of the events behind a row."""
 
 
+class TableRows(ABC):
+    """Rows that are all in a table already."""
+
+    @property
+    @abstractmethod
+    def table(self) -> Table:
+        """The table that `fgtrace show` or `diff` has too."""
+
+    @property
+    def title(self) -> str:
+        """What the rows are."""
+        return self.table.title
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, in order."""
+        return self.table.columns
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.table.rows)
+
+    def cells(self, first: int, count: int) -> Sequence[tuple[str, ...]]:
+        """Give the text of so many rows, from one on."""
+        return self.table.rows[first : first + count]
+
+
 @dataclass(frozen=True)
-class ReportRows:
+class ReportRows(TableRows):
     """The rows of a report."""
 
     kind: str
@@ -69,29 +97,11 @@ class ReportRows:
         return build_table(self.kind, self.frame)
 
     @property
-    def title(self) -> str:
-        """What the rows are."""
-        return self.table.title
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns, in order."""
-        return self.table.columns
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What holds for all rows, and why there are none where there are none."""
         empty = LAYOUTS[self.kind].empty
         why = (f"No rows: {empty}.",) if self.frame.is_empty() and empty else ()
         return (*why, *self.table.footnotes)
-
-    def __len__(self) -> int:
-        """Count the rows."""
-        return len(self.table.rows)
-
-    def cells(self, first: int, count: int) -> Sequence[tuple[str, ...]]:
-        """Give the text of so many rows, from one on."""
-        return self.table.rows[first : first + count]
 
     def sorted(self, column: int, *, descending: bool) -> ReportRows:
         """Sort by what a column is made of; a column that is made of none stays as it is."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,16 +13,16 @@ from fgtrace import units
 from fgtrace.analysis.diff import Diff
 from fgtrace.analysis.measured import Measure
 from fgtrace.frames.trace import Trace
-from fgtrace.views.browse import by
+from fgtrace.views.browse import TableRows, by
 from fgtrace.views.diffs import ROWS, changed, row_table
-from fgtrace.views.model import Column, Table
+from fgtrace.views.model import Table
 
 TOLD = 3
 """Findings above the rows."""
 
 
 @dataclass(frozen=True)
-class DiffRows:
+class DiffRows(TableRows):
     """The rows of a diff: those that changed, or all."""
 
     found: Diff
@@ -47,16 +46,6 @@ class DiffRows:
         return row_table(self.found, self.shown)
 
     @property
-    def title(self) -> str:
-        """What the rows are."""
-        return self.table.title
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns, in order."""
-        return self.table.columns
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What may be concluded, what could not be compared, and what stands out."""
         told = self.found.comparability
@@ -68,14 +57,6 @@ class DiffRows:
             *axes,
             *map(units.printable, (*self.found.missing, *findings)),
         )
-
-    def __len__(self) -> int:
-        """Count the rows."""
-        return len(self.table.rows)
-
-    def cells(self, first: int, count: int) -> Sequence[tuple[str, ...]]:
-        """Give the text of so many rows, from one on."""
-        return self.table.rows[first : first + count]
 
     def sorted(self, column: int, *, descending: bool) -> DiffRows:
         """Sort by what a column is made of."""

@@ -3,7 +3,7 @@ import sys
 import time
 
 from fgtrace.cli.progress import Progress
-from fgtrace.cli.recordings import reading
+from fgtrace.units import reading
 
 
 class Terminal(io.StringIO):

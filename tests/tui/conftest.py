@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -89,8 +89,3 @@ def drive() -> Callable[..., TraceApp]:
         return app
 
     return run
-
-
-def column(screen: str, first: str) -> Sequence[str]:
-    """Give the lines that begin with a text."""
-    return [line for line in screen.splitlines() if line.lstrip().startswith(first)]

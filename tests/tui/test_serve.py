@@ -18,18 +18,20 @@ aiohttp = pytest.importorskip("aiohttp", reason="textual-serve is not installed"
 pytest.importorskip("textual_serve", reason="textual-serve is not installed")
 
 
+COMMAND = [
+    sys.executable,
+    "-m",
+    "fgtrace",
+    "view",
+    "--serve",
+    str(SAMPLES / "factorial.fgtrace"),
+]
+
+
 @pytest.fixture(scope="module")
 def served():
     """Serve a sample as a user does; gives the address without its token, and the token."""
-    command = [
-        sys.executable,
-        "-m",
-        "fgtrace",
-        "view",
-        "--serve",
-        str(SAMPLES / "factorial.fgtrace"),
-    ]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(COMMAND, stderr=subprocess.PIPE, text=True) as process:
         lines = [process.stderr.readline(), process.stderr.readline()]
         found = re.search(r"open (http://127\.0\.0\.1:\d+)/\?token=(\S+)", lines[0])
         yield found[1], found[2], lines, process
@@ -119,15 +121,7 @@ def test_it_listens_on_loopback_only_and_says_how_to_reach_it(served):
 
 
 def test_ctrl_c_ends_it_and_the_app_of_an_open_page():
-    command = [
-        sys.executable,
-        "-m",
-        "fgtrace",
-        "view",
-        "--serve",
-        str(SAMPLES / "factorial.fgtrace"),
-    ]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(COMMAND, stderr=subprocess.PIPE, text=True) as process:
         found = re.search(r"(http://[^/]+)/\?token=(\S+)", process.stderr.readline())
 
         async def open_page():

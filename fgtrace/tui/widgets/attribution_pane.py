@@ -29,8 +29,8 @@ class AttributionPane(ReportPane):
     )
     BINDINGS: ClassVar[list[BindingType]] = [key.binding() for key in KEYS]
 
-    def __init__(self, *kinds: str, id: str, help_text: str = "") -> None:
-        super().__init__(*kinds, id=id, help_text=help_text)
+    def __init__(self, *kinds: str, id: str) -> None:
+        super().__init__(*kinds, id=id)
         self._off: dict[tuple[str | None, str | None], list[str]] = {}
 
     def compose(self) -> ComposeResult:

@@ -25,8 +25,8 @@ class DiffPane(ReportPane):
     )
     BINDINGS: ClassVar[list[BindingType]] = [key.binding() for key in KEYS]
 
-    def __init__(self, *, id: str, help_text: str = "") -> None:
-        super().__init__(*GROUPINGS, id=id, help_text=help_text)
+    def __init__(self, *, id: str) -> None:
+        super().__init__(*GROUPINGS, id=id)
         self.base: Loaded | None = None
         self._by: str | None = None
 

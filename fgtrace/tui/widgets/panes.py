@@ -24,8 +24,6 @@ class Pane(Vertical):
     """What a number switches to; it is filled when it is first looked at."""
 
     KEYS: ClassVar[tuple[Key, ...]] = ()
-    HELP_TEXT: ClassVar[str] = ""
-    """What the pane is for, in its help."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -64,13 +62,12 @@ class ReportPane(Pane):
     KEYS: ClassVar[tuple[Key, ...]] = (GROUPING_KEY, BESIDE_KEY)
     BINDINGS: ClassVar[list[BindingType]] = [key.binding() for key in KEYS]
 
-    def __init__(self, *kinds: str, id: str, help_text: str = "") -> None:
+    def __init__(self, *kinds: str, id: str) -> None:
         super().__init__(id=id)
         self.kinds = kinds
         self._kind = kinds[0]
         self._beside: int | None = None
         self._some = False
-        self.help_text = help_text
 
     @property
     def kind(self) -> str:
